@@ -9,10 +9,10 @@ import pytest
 from benchmarks.judge.fitting import TERMS, Table, chosen_by, fitted, left_out, mean_ari
 from benchmarks.judge.geometries import FAMILIES, generated
 from benchmarks.judge.mixed import SEEDS, read_mixed
-from benchmarks.judge.one_kind import METHODS, RULES, highest, pools, table
+from benchmarks.judge.one_kind import METHODS, RULES, _solved, highest, pools, table
 from benchmarks.judge.pools import POOLS, cut_tree, genie, linked
 
-from quorate import ari
+from quorate import ari, as_ensemble
 from quorate.generation.judge import WEIGHTS
 
 PAGE = Path(__file__).parents[1] / "docs" / "judge.md"
@@ -89,14 +89,25 @@ def test_ensembles_of_different_algorithms_are_complete() -> None:
 
 
 def test_rules_choose_among_methods_by_what_they_name() -> None:
-    made = {name: {"anmi": 0.5, "agree": 0.5, "even": 0.5, "ari": 0.0} for name in METHODS}
-    made["hne"] = {"anmi": 0.54, "agree": 0.6, "even": 0.5, "ari": 1.0}
+    level = {"anmi": 0.5, "agree": 0.5, "even": 0.5, "left out": 0.5, "halves": 0.5}
+    made = {name: {**level, "ari": 0.0} for name in METHODS}
+    made["hne"] = {**level, "anmi": 0.54, "agree": 0.6, "ari": 1.0}
     assert highest("anmi")(made) == "hne"
     assert highest("anmi", 0.05)(made) == METHODS[0]
     assert {name: rule(made) for name, rule in RULES.items()}["agrees most by .05"] == "hne"
     text = table([{**made, "group": "half A", "pool": "spectral"}])
     assert "| best, known afterwards | 1.000 | 1.000 |" in text
     assert "| lwgp | 0.000 | 0.000 |" in text
+
+
+def test_members_that_agree_are_agreed_with_when_left_out() -> None:
+    made = generated("balls", 3)
+    right = np.column_stack([made.y] * 10)
+    noise = np.random.default_rng(0).permuted(right, axis=0)
+    of_right, of_noise = (_solved(as_ensemble(members, check=False), made.y)["lwgp"] for members in (right, noise))
+    assert of_right["left out"] == of_right["halves"] == 1.0
+    assert of_noise["left out"] < 0.2
+    assert of_noise["halves"] < 0.3
 
 
 def test_pools_of_one_kind_are_ensembles_of_all_objects() -> None:

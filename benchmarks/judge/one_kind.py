@@ -74,9 +74,10 @@ def _store(which: tuple[str, int, str], X: Any, y: Any) -> None:
 
 
 def _solved(ensemble: Ensemble, y: Any) -> Record:
-    """For each method: ARI and NMI with the truth, ANMI with the members, ARI with the other methods, evenness."""
+    """For each method: ARI and NMI with the truth, ANMI with the members, with members left out, ARI with the other
+    methods, of halves of the members, and evenness."""
     k = int(y.max()) + 1
-    found = {name: consensus(ensemble, k, method=name, random_state=0, confidence=False).labels for name in METHODS}
+    found = {name: _labels(ensemble, k, name) for name in METHODS}
     record: Record = {}
     for name, labels in found.items():
         share = np.bincount(labels) / len(y)
@@ -86,8 +87,39 @@ def _solved(ensemble: Ensemble, y: Any) -> Record:
             "anmi": float(anmi(labels, ensemble)),
             "agree": float(np.mean([ari(labels, other) for rival, other in found.items() if rival != name])),
             "even": float(-(share * np.log(share)).sum() / np.log(max(k, 2))),
+            "left out": _with_members_left_out(ensemble, k, name),
+            "halves": _of_halves(ensemble, k, name),
         }
     return record
+
+
+def _labels(ensemble: Ensemble, k: int, method: str) -> Any:
+    return consensus(ensemble, k, method=method, random_state=0, confidence=False).labels
+
+
+def _parts(ensemble: Ensemble, members: Sequence[int]) -> Ensemble:
+    return as_ensemble(ensemble.labels[:, list(members)], orientation="objects", check=False)
+
+
+def _with_members_left_out(ensemble: Ensemble, k: int, method: str) -> float:
+    """The mean NMI of consensuses with a fifth of the members each, that had no part in them."""
+    every = np.random.default_rng(0).permutation(ensemble.n_members)
+    folds = [every[fold::5] for fold in range(5)]
+    found = []
+    for fold in folds:
+        labels = _labels(_parts(ensemble, np.setdiff1d(every, fold)), k, method)
+        found.append(anmi(labels, _parts(ensemble, fold)))
+    return float(np.mean(found))
+
+
+def _of_halves(ensemble: Ensemble, k: int, method: str) -> float:
+    """The mean ARI of the consensuses of two halves of the members, three times."""
+    rng, half, found = np.random.default_rng(1), ensemble.n_members // 2, []
+    for _ in range(3):
+        every = rng.permutation(ensemble.n_members)
+        one, other = (_labels(_parts(ensemble, part), k, method) for part in (every[:half], every[half:]))
+        found.append(ari(one, other))
+    return float(np.mean(found))
 
 
 def read() -> list[Record]:
@@ -111,6 +143,10 @@ RULES: dict[str, Rule] = {
     "agrees most with other methods": highest("agree"),
     "agrees most by .05": highest("agree", 0.05),
     "most even sizes": highest("even"),
+    "agrees most with members left out": highest("left out"),
+    "the same, by .02": highest("left out", 0.02),
+    "halves agree most": highest("halves"),
+    "halves agree most by .1": highest("halves", 0.1),
     "best, known afterwards": highest("ari"),
 }
 
