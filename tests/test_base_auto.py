@@ -86,11 +86,40 @@ def test_the_judge_overrules_the_lowest_cut_only_if_it_is_sure():
 def test_a_part_of_the_objects_does_not_choose_the_method(monkeypatch):
     monkeypatch.setattr(trial, "WHOLE_TRIAL", 100)
     monkeypatch.setattr(trial, "TRIAL_OBJECTS", 100)
+    monkeypatch.setattr(trial, "MOST_COMPARED", 499)
     tried = []
     monkeypatch.setattr(trial, "_judged", lambda *given: tried.append(given[-1][2]) or favouring("lwgp")(*given))
     ensemble = generate(spirals()[0], 3, k=("default", 2), random_state=0)
     assert tried == ["lwgp"] * 2
     assert "method" not in ensemble.info
+
+
+@pytest.mark.parametrize(("right", "cut_by_lwgp"), [("transfer", True), ("lwgp", False)])
+def test_the_members_of_all_objects_choose_the_method_after_a_trial_of_a_part(monkeypatch, right, cut_by_lwgp):
+    """One consensus of all objects is made wrong; the cut at the 100 objects on trial must notice it."""
+    monkeypatch.setattr(trial, "WHOLE_TRIAL", 100)
+    monkeypatch.setattr(trial, "TRIAL_OBJECTS", 100)
+    solved = trial._solved
+
+    def spoilt(rows, method, *how):
+        labels = solved(rows, method, *how)
+        wrong = (method == "lwgp") == cut_by_lwgp
+        return np.arange(len(labels), dtype=labels.dtype) % 2 if wrong and rows.n_objects == 500 else labels
+
+    monkeypatch.setattr(trial, "_solved", spoilt)
+    model = EnsembleClustering(2, random_state=0).fit(spirals()[0])
+    assert "(100 of the objects, 2 clusters)" in model.ensemble_.info["base"]
+    assert model.consensus_.method == model.ensemble_.info["method"] == right
+
+
+def test_where_auto_takes_another_method_none_is_chosen_after_the_trial(monkeypatch):
+    """With very many clusters in all members `auto` takes `transfer`, which is then not compared with anything."""
+    monkeypatch.setattr(trial, "WHOLE_TRIAL", 100)
+    monkeypatch.setattr(trial, "TRIAL_OBJECTS", 100)
+    model = EnsembleClustering(2, n_members=60, random_state=0).fit(spirals()[0])
+    assert int(model.ensemble_.n_clusters.sum()) > 2000
+    assert "method" not in model.ensemble_.info
+    assert model.consensus_.method == "transfer"
 
 
 def test_wide_objects_are_tried_in_their_principal_directions(monkeypatch):

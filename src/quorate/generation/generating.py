@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 from quorate import _check
@@ -69,7 +70,7 @@ def generate(
         The clusterer of the members, or a list of clusterers that members take in turn.
 
         - "auto": "kmeans" or "spectral", chosen by a trial of both; ``info["base"]`` gives the reason, and
-          ``info["method"]``, if all objects were on trial, the consensus function that suited it best;
+          ``info["method"]``, for at most 100,000 objects, the consensus function that suited them best;
         - "kmeans" or None: the built-in k-means; ``quorate.generation.KMeans(...)`` changes its settings;
         - "spectral": the landmark-spectral clusterer, which finds clusters of any shape;
           ``quorate.generation.Spectral(...)`` changes its settings;
@@ -109,7 +110,7 @@ def generate(
     -------
     Ensemble
         Its ``info`` says how it was made: "seed" (pass it as random_state to get the same ensemble again), "base" (the
-        clusterer and why it was chosen), "method" (the consensus function that suited the trial of base="auto" best;
+        clusterer and why it was chosen), "method" (the consensus function that suited the objects of base="auto" best;
         `EnsembleClustering` uses it), "k" (the numbers of clusters that the rule chose), and "members": for each member
         its k, its numbers of objects and of training objects, its columns and its number of clusters.
 
@@ -122,7 +123,8 @@ def generate(
     -----
     With base="auto" up to 10,000 objects (3,000 if they have more than 128 columns or are sparse) are clustered on
     trial by 20 members of both kinds, and the members of the chosen kind are used in the ensemble; of more objects,
-    3,000 are drawn for the trial. The built-in k-means costs one pass over X for each member, O(n k d), which members
+    3,000 are drawn for the trial, and up to 100,000 objects get the better of two consensus functions, judged at these
+    3,000. The built-in k-means costs one pass over X for each member, O(n k d), which members
     that get all of X share, plus training on a sample whose size does not depend on n. For spectral members see
     `quorate.generation.Spectral`. The memory needed beyond X and the labels is a few blocks of rows, the samples, and
     the labels of the members that are being computed.
@@ -225,6 +227,7 @@ def _generated(
         features = features.on_host()
     finished = run_plans(features, plans.members, options._replace(title=plans.title), known)
     info = {"seed": entropy, "base": reason, "k": plans.k, "members": tuple(finished.facts), **told}
-    if method is not None:
-        info["method"] = method
-    return as_coded(finished, features, info), finished.models
+    ensemble = as_coded(finished, features, info)
+    if method is None and trial is not None:
+        method = trial.method_of_all(ensemble)
+    return (ensemble if method is None else replace(ensemble, info=info | {"method": method})), finished.models

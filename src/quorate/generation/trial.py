@@ -1,7 +1,8 @@
 """base="auto": choose k-means or spectral members, and the consensus function, by a trial on some of the objects.
 
 The kind and the method are chosen whose consensus has the lowest normalised cut in the graph of nearest neighbours,
-unless the judge of labellings (`generation.judge`) clearly prefers another one.
+unless the judge of labellings (`generation.judge`) clearly prefers another one. If only a part of the objects was on
+trial, the method is chosen once the members of all objects are there.
 """
 
 from __future__ import annotations
@@ -35,6 +36,10 @@ METHODS_TRIED = ("lwgp", "transfer", "lwea")
 """The consensus functions that are compared; the first is taken if they are equal, and it is the one that "auto" takes.
 If only a part of the objects is on trial, the first alone is used: the method that is best for a part of the objects is
 not always right for all of them."""
+METHODS_OF_ALL = METHODS_TRIED[:2]
+"""The consensus functions of all objects that are compared afterwards if only a part of the objects was on trial."""
+MOST_COMPARED = 100_000
+"""The largest number of objects for which this is done, so that it costs little; more were not measured."""
 SURE = 1.0
 """The judge overrules the lowest cut if the mark of another consensus is higher by more than this."""
 
@@ -74,6 +79,8 @@ class Trial:
         self._options = options._replace(checkpoint=None)
         self._made: dict[str, FinishedMembers] = {}
         self._base = ""
+        self._drawn: tuple[NDArray[np.intp], int] | None = None
+        self._near: NDArray[np.int32] | None = None
 
     def decided(self) -> TrialOutcome:
         """Try both kinds and return what suits the features."""
@@ -81,7 +88,7 @@ class Trial:
         if n_clusters is None:
             reason = f"{KINDS[0]}: no kinds were tried, because the number of clusters wanted in the end is not known"
             return TrialOutcome(self._request._replace(base=KINDS[0]), reason)
-        sample = self._sample()
+        sample = self._sample(n_clusters)
         if not 1 < n_clusters <= sample.n_objects // 2:
             return TrialOutcome(
                 self._request._replace(base="kmeans"), "kmeans: too few objects to try kinds of members"
@@ -109,7 +116,24 @@ class Trial:
             if plan.packed is None and plan.view.is_whole and plan.k == facts["k"]
         }
 
-    def _sample(self) -> Features:
+    def method_of_all(self, ensemble: Ensemble) -> str | None:
+        """Return the method that suits the members of all objects, if only a part of the objects was on trial.
+
+        The consensuses of all objects are compared by the normalised cut in the graph of the objects that were on
+        trial. None means that there is no choice: nothing was drawn, there are too many objects, or "auto" would take
+        another method anyway.
+        """
+        if self._near is None or self._drawn is None or ensemble.n_objects > MOST_COMPARED:
+            return None
+        (drawn, n_clusters), near = self._drawn, self._near
+        rows, inverse = compress(ensemble)
+        if rows.n_rows < n_clusters or pick(ensemble, n_clusters, MAX_BYTES).method != METHODS_TRIED[0]:
+            return None
+        how = self._entropy, n_clusters
+        cuts = {name: normalised_cut(_solved(rows, name, *how)[inverse[drawn]], near) for name in METHODS_OF_ALL}
+        return min(cuts, key=cuts.__getitem__)
+
+    def _sample(self, n_clusters: int) -> Features:
         """Return all objects, or TRIAL_OBJECTS of them, shifted and scaled as all objects are.
 
         If objects are drawn and have many columns, their principal directions are enough to compare kinds of members.
@@ -120,6 +144,7 @@ class Trial:
             return features
         rng = np.random.default_rng(np.random.SeedSequence(self._entropy, spawn_key=(_TRIAL,)))
         drawn = np.sort(rng.choice(features.n_objects, TRIAL_OBJECTS, replace=False, shuffle=False))
+        self._drawn = drawn, n_clusters
         sample = features.taken(drawn)
         if features.is_sparse or features.n_columns <= 2 * DIRECTIONS:
             return sample
@@ -131,6 +156,7 @@ class Trial:
     def _judged(self, sample: Features, n_clusters: int) -> list[Judged]:
         """Judge the consensus of each kind by each method that is tried."""
         scene = scene_of(sample)
+        self._near = scene.near
         tried = METHODS_TRIED if sample is self._features else METHODS_TRIED[:1]
         ensembles = {base: self._ensemble(sample, base) for base in KINDS}
         return [
@@ -164,16 +190,20 @@ def method_towards(method: str, ensemble: Ensemble, n_clusters: int | None) -> s
 
 def _judged(ensemble: Ensemble, n_clusters: int, scene: Scene, how: tuple[int, str, str]) -> Judged:
     """Judge the ensemble's consensus; `how` is the entropy of the draws, the kind of the members and the method."""
-    from quorate.methods import METHODS
-
     entropy, base, method = how
     rows, inverse = compress(ensemble)
     if rows.n_rows < n_clusters:
         return Judged(base, method, -float("inf"), float("inf"))
-    rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_TRIAL, n_clusters)))
-    labels = METHODS[method].solve(rows, n_clusters, rng=rng).labels[inverse]
-    found = terms(labels, scene)
+    found = terms(_solved(rows, method, entropy, n_clusters)[inverse], scene)
     return Judged(base, method, mark(found), float(found[CUT]))
+
+
+def _solved(rows: Ensemble, method: str, entropy: int, n_clusters: int) -> NDArray[Any]:
+    """Return the consensus of distinct rows by this method, with the draws of the trial."""
+    from quorate.methods import METHODS
+
+    rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_TRIAL, n_clusters)))
+    return METHODS[method].solve(rows, n_clusters, rng=rng).labels
 
 
 def _chosen(found: list[Judged]) -> tuple[Judged, list[Judged]]:
