@@ -89,7 +89,8 @@ def refuse_unlabelled(labels: Array, rows: NDArray[np.intp] | None = None, ids: 
         raise ValueError(
             f"{len(unlabelled):,} of {len(labels):,} objects {_check.has(len(unlabelled))} no label in any member "
             f"({where}); nothing is known about them. Leave them out, or keep them without a "
-            f"cluster (load_labels: skip_empty=True or 'keep'; shell: --skip-empty or --keep-empty)."
+            f"cluster (load_labels: skip_empty=True or 'keep'; shell: --skip-empty or --keep-empty); if -1 "
+            f"means noise, as in HDBSCAN, say so (noise=-1; shell: --noise -1)."
         )
 
 

@@ -117,7 +117,7 @@ def choose_columns(names: tuple[str, ...], wanted: Columns, source: str) -> Choi
         raise ValueError(
             f"{source} has no column {chosen}; its columns have no names: leave ids, columns and drop out."
         )
-    refuse_unknown((*(columns or ()), *(() if ids is None else (ids,)), *wanted.drop), names, source)
+    refuse_unknown((*(columns or ()), *(() if ids is None else (ids,)), *wanted.drop), names, source, ids)
     beside = () if wanted.beside is None or wanted.beside not in names else (wanted.beside,)
     if columns is not None:
         chosen_members = _declared(ids, columns, wanted.drop, beside)
@@ -162,16 +162,20 @@ def _declared(
     return tuple(columns)
 
 
-def refuse_unknown(wanted: tuple[str, ...], names: tuple[str, ...], source: str) -> None:
-    """Raise if one of the wanted names is not among the names of the columns."""
+def refuse_unknown(wanted: tuple[str, ...], names: tuple[str, ...], source: str, ids: str | None = None) -> None:
+    """Raise if one of the wanted names is not among the names of the columns; `ids` is that of the ids."""
     known_names = set(names)
     unknown = [name for name in wanted if name not in known_names]
     if unknown:
         known = ", ".join(map(_check.brief, names[:20])) + (", ..." if len(names) > 20 else "")
         has, whose = ("has a", "the") if source.startswith("none ") else ("has no", "its")
         meant = _check.did_you_mean(unknown[0], names)
+        advice = (
+            " If the ids have another name in each file, give all of them (--id FILE=COLUMN for each file; ids={...})."
+        )
         raise ValueError(
             f"{source} {has} column {', '.join(map(_check.brief, unknown[:5]))}{meant}; {whose} columns are {known}."
+            f"{advice if unknown[0] == ids else ''}"
         )
 
 

@@ -362,8 +362,9 @@ def add_rows_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-confidence",
         action="store_true",
-        help="do not estimate the confidence of each object, which takes about two more runs of the method: the "
-        "probability that the same procedure would place it in the same cluster on a fresh ensemble",
+        help="do not estimate the confidence of each object, which takes as long as two to six more runs "
+        "of the method on small tables and less on large ones: the probability "
+        "that the same procedure would place it in the same cluster on a fresh ensemble",
     )
     parser.add_argument(
         "--min-size", metavar="INT", help="join clusters of fewer objects than this to their most similar cluster"

@@ -201,15 +201,19 @@ def _table_lines(facts: dict[str, Any]) -> dict[str, str]:
 
 def _weights_text(facts: dict[str, Any]) -> str:
     """Say how many clusterings count how much, and why some do not count in full."""
-    from collections import Counter
-
     full = sum(entry["weight"] == 1 for entry in facts.values())
-    left_out = Counter(entry["reason"] for entry in facts.values() if not entry["weight"])
+    left_out: dict[str, list[str]] = {}
+    for name, entry in facts.items():
+        if not entry["weight"]:
+            left_out.setdefault(entry["reason"], []).append(name)
     less = [
         f"{name} {entry['weight']:.2f} ({entry['reason']})" for name, entry in facts.items() if 0 < entry["weight"] < 1
     ]
     more = [f"... and {len(less) - MAX_MEMBERS:,} more"] if len(less) > MAX_MEMBERS else []
-    reasons = [f"{count:,} {reason.removesuffix('; is left out')}, left out" for reason, count in left_out.items()]
+    reasons = [
+        f"{names[0] if len(names) == 1 else f'{len(names):,}'} {reason.removesuffix('; is left out')}, left out"
+        for reason, names in left_out.items()
+    ]
     return "; ".join([f"{full:,} of {len(facts):,} clusterings count in full", *reasons, *less[:MAX_MEMBERS], *more])
 
 
