@@ -8,7 +8,7 @@ import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
-import matplotlib as mpl
+import matplotlib.image
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,7 +17,7 @@ from test_docs import DOCS, GUIDES
 import quorate
 from quorate.cli import main
 
-mpl.use("agg")
+matplotlib.use("agg")
 
 ON_THEIR_OWN = ("results.md", "out-of-core.md")
 """Pages whose output is compared, in test_docs.py."""
@@ -48,7 +48,7 @@ def has_card() -> bool:
 
 
 def write_logo() -> None:
-    mpl.image.imsave("logo.png", np.zeros((8, 8)))
+    matplotlib.image.imsave("logo.png", np.zeros((8, 8)))
 
 
 def data_of_the_reader() -> dict[str, object]:

@@ -97,6 +97,9 @@ def test_every_cluster_gets_one_id_of_its_own_and_all_objects_are_counted(rows: 
     assert len(set.union(*ids.values())) == len(ids)
     assert found.n_stayed + found.n_moved == sum(b >= 0 for b in after)
     assert sum(count for *_, count in found.moved) == found.n_moved
+    assert found.before.tolist() == before
+    both = zip(found.before.tolist(), found.labels.tolist(), strict=True)
+    assert sum(a != b for a, b in both if b is not None) == found.n_moved
     named = {one for event in found.events for one in event.after}
     assert named >= set.union(*ids.values())
     assert {one for event in found.events for one in event.before} >= set(before)
@@ -143,7 +146,7 @@ def test_the_shell_names_former_ids(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "add --used 2 next time" in capsys.readouterr().out
     assert main(["update", merged, str(tmp_path / "a3.csv"), "-o", split, "--used", "2"]) == 0
     assert "add --used 2 next time" in capsys.readouterr().out, "2 is still a former id"
-    assert Path(split).read_text().split() == ["label", *"001133"]
+    assert Path(split).read_text().split() == ["label,before", "0,0", "0,0", "1,1", "1,1", "3,1", "3,1"]
 
 
 def test_unsure_objects_stay_where_they_were() -> None:
@@ -204,7 +207,10 @@ def test_the_shell_updates(tmp_path: Path, capsys: pytest.CaptureFixture[str], m
     assert main(["update", "may.csv", "june.csv", "--id", "customer", "-o", "out.csv", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert (facts["n_stayed"], facts["n_unsure"], facts["n_new"], facts["n_gone"]) == (4, 1, 2, 1)
-    assert Path("out.csv").read_text() == "customer,label\ne,high\nb,low\nc,low\nd,high\nf,new 1\ng,new 1\n"
+    assert (
+        Path("out.csv").read_text()
+        == "customer,label,before\ne,high,high\nb,low,low\nc,low,low\nd,high,high\nf,new 1,\ng,new 1,\n"
+    )
     assert main(["update", "out.csv", "june.csv", "--id", "customer", "-o", "again.csv", "--used", "new 2"]) == 0
     assert "new 1 is still there" in capsys.readouterr().out
 

@@ -121,6 +121,11 @@ class Evidence(NamedTuple):
 MOST_DISSOLVE = 0.5
 """If this share of the objects is in clusters that dissolve when the consensus is repeated, structure is weak."""
 DISSOLVING = "Most objects are in clusters that are not found again when the consensus is repeated."
+NOT_THOSE = (
+    "But do not rely on the clusters that dissolve ({share:.0%} of the objects): they are not found again when the "
+    "consensus is repeated."
+)
+"""What to do if fewer objects are in such clusters."""
 NAMES_SHOWN = 5
 """The number of members of a camp that are named."""
 LOOK_AT_CAMPS = (
@@ -185,6 +190,8 @@ def _verdict_without_camps(evidence: Evidence) -> Verdict:
     if grade in (CLEAR, STRONG) and (evidence.dissolving or 0.0) > MOST_DISSOLVE:
         return Verdict(WEAK, DISSOLVING, _reason(evidence), NEXT_STEPS[WEAK], CANNOT_TELL)
     text, next_step = TEXTS[grade], NEXT_STEPS[grade]
+    if grade in (CLEAR, STRONG) and evidence.dissolving:
+        next_step = f"{next_step} {NOT_THOSE.format(share=evidence.dissolving)}"
     if grade == NO_STRUCTURE and is_beyond:
         text = "The members agree with one another, but these labels agree with them no more than by chance."
     elif grade == NO_STRUCTURE and not _above(evidence) and evidence.n_permutations:

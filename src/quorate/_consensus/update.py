@@ -64,6 +64,8 @@ class Update:
         What became of each cluster: splits, merges, births and deaths, then those that were simply kept.
     moved : tuple of (id before, id after, number of objects)
         Objects that are in another cluster than before, the largest groups first.
+    before : array of shape (n_objects,)
+        For each of these objects, the id of the cluster where it was before; None if it was not there, or in none.
     n_stayed, n_moved, n_new, n_gone : int
         Objects that are where they were, that are elsewhere, that were not there before, and that are not there now.
     n_unsure : int
@@ -79,6 +81,7 @@ class Update:
     labels: Array
     events: tuple[Event, ...]
     moved: tuple[tuple[Any, Any, int], ...]
+    before: Array
     n_stayed: int
     n_moved: int
     n_new: int
@@ -213,6 +216,7 @@ def update(
         labels=as_array([None if label < 0 else every[label] for label in labels.tolist()]),
         events=tuple(overlap.events(ids)),
         moved=moves,
+        before=as_array([None if label < 0 else every[label] for label in matched.tolist()]),
         n_stayed=int(both.sum()) - n_moved,
         n_moved=n_moved,
         n_new=int((place < 0).sum()),
@@ -278,7 +282,8 @@ def _kept_where_unsure(
 def _moves(names: Array, before: IntArray, after: IntArray) -> tuple[tuple[Any, Any, int], ...]:
     pairs, counts = np.unique(np.stack([before, after])[:, before != after], axis=1, return_counts=True)
     order = np.argsort(-counts, kind="stable")
-    return tuple((names[pairs[0, i]], names[pairs[1, i]], int(counts[i])) for i in order.tolist())
+    plain = names.tolist()
+    return tuple((plain[pairs[0, i]], plain[pairs[1, i]], int(counts[i])) for i in order.tolist())
 
 
 class _Overlap(NamedTuple):

@@ -424,7 +424,7 @@ def load_labelling(
     return Labelling(table.labels[:, 0], table.labels[:, 1] if has_truth else None, table.categories[0])
 
 
-_OF_RESULTS = ("confidence", "method_confidence", "runner_up")
+_OF_RESULTS = ("confidence", "method_confidence", "runner_up", "before", "was")
 
 
 def load_lone_labelling(
@@ -463,7 +463,7 @@ def load_lone_labelling(
 def _refuse_order(names: Sequence[str], table: TypedTable, column: str, source: str) -> None:
     """Raise if both files have a column that may well be the ids, which nobody named: rows would match by order."""
     known = {*table.names, *table.left_out}
-    shared = [name for name in names if name in known and name not in (column, "confidence", "runner_up")]
+    shared = [name for name in names if name in known and name not in (column, *_OF_RESULTS)]
     if shared:
         raise ValueError(
             f"{source} and the other table both have the column {shared[0]!r}; name it with --id if it holds the names "

@@ -140,11 +140,13 @@ def read_lone_labelling(arguments: argparse.Namespace, path: str, step: Step) ->
 
 
 def write_updated(arguments: argparse.Namespace, found: Update) -> None:
-    """Write the labels with lasting ids, and the names of the objects if they have any."""
-    column = named_column(arguments.label, found.labels.tolist())
-    id_name = id_column(arguments.id, (arguments.label,))
+    """Write the labels with lasting ids, those before, and the names of the objects if they have any."""
+    named = {"was" if arguments.label == "before" else "before": found.before}
+    named = {arguments.label: found.labels} | named
+    columns = [named_column(name, values.tolist()) for name, values in named.items()]
+    id_name = id_column(arguments.id, tuple(named))
     formulas = formulas_of(arguments, arguments.output)
-    write_table(arguments.output, [column], found.object_ids, arguments.force, id_name, formulas=formulas)
+    write_table(arguments.output, columns, found.object_ids, arguments.force, id_name, formulas=formulas)
 
 
 def read_columns_beside(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> TypedTable:
