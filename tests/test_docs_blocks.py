@@ -152,6 +152,9 @@ def write_files_of_the_reader() -> None:
     pd.DataFrame({"cell": ids, "a": kinds[truth], "b": kinds[labels[:, 0]]}).to_csv("calls.csv", index=False)
     Path("ontology.csv").write_text("node,parent\nCD4,T\nCD8,T\nT,immune\nB,immune\nimmune,\n")
     write_logo()
+    departments = ("sales", "Kunde", [f"{place:03}" for place in range(120)]), ("web", "KdNr", range(120))
+    for column, id_name, names in departments:
+        pd.DataFrame({id_name: names, column: labels[:, 0]}).to_csv(f"{column}.csv", index=False)
     town = np.array(["Aix", "Bonn", "Cork", "Dax", "Ede"])[truth]
     for name in ("customers.csv", "new-customers.csv"):
         measured.assign(town=town, remark=ids).to_csv(name, index=False)

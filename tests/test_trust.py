@@ -402,7 +402,7 @@ def test_clusters_that_are_not_found_again_are_not_recommended() -> None:
 
 
 def test_single_clusters_that_are_not_found_again_are_named() -> None:
-    facts = Evidence(3, 0.5, 0.5, 0.5, 0.1, 90.0, 0.01, 0.5, 0.8, 99, False)
+    facts = Evidence(0.5, 0.5, 0.5, 0.1, 90.0, 0.01, 0.5, 0.8, 99, False)
     assert "dissolve" not in verdict_of(facts._replace(dissolving=0.0)).next_step
     some = verdict_of(facts._replace(dissolving=0.12))
     assert some.grade == "strong structure"
