@@ -57,7 +57,7 @@ test-r: $(STAMP)    ## the R package by R CMD check, where R and reticulate are;
 # the oldest Python that can be had; the shims of pyenv exist also where they do not work
 FLOOR_PYTHON ?= $(or $(shell python3.10 --version >/dev/null 2>&1 && echo python3.10),$\
 	$(lastword $(wildcard $(shell pyenv root 2>/dev/null)/versions/3.10.*/bin/python3.10)),$(PYTHON))
-FLOOR_TESTS := $(patsubst %,tests/test_%.py,compiling eigen golden io_damaged io_formats io_zarr_store partition soft spectral tables_files)
+FLOOR_TESTS := $(patsubst %,tests/test_%.py,compiling eigen golden io_damaged io_formats io_zarr_store partition soft tables_files)
 
 FLOOR_STAMP := .venv-floors/.installed
 $(FLOOR_STAMP): pyproject.toml src/quorate/__init__.py .ci/floors.py

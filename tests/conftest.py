@@ -10,10 +10,15 @@ import numba
 import numpy as np
 import pytest
 from browser import PROGRAM, Browser, Page
+from hypothesis import settings
 
 if numba.config.DISABLE_JIT:
     # as plain Python (make coverage), kernels overflow on purpose, as hashes do
     np.seterr(over="ignore")
+
+
+settings.register_profile("tests", max_examples=50)
+settings.load_profile("tests")
 
 
 @pytest.fixture

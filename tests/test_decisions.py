@@ -20,7 +20,7 @@ from quorate._solve.run_method import pick
 from quorate._trust import agreement, reference
 from quorate._trust.separation import Separation
 from quorate._types import Solving
-from quorate._verdict import rounded_down
+from quorate._verdict import Evidence, rounded_down, verdict_of
 
 # ---- the method that "auto" takes
 
@@ -278,3 +278,12 @@ def test_a_reference_is_drawn_three_times_if_it_is_hopeless_and_five_times_if_it
 
 def test_a_stability_below_a_limit_does_not_look_as_if_it_had_reached_it() -> None:
     assert [rounded_down(value) for value in (0.7499, 0.75, 0.29, 1.0)] == ["0.74", "0.75", "0.29", "1.00"]
+
+
+def test_single_clusters_that_are_not_found_again_are_named() -> None:
+    facts = Evidence(0.5, 0.5, 0.5, 0.1, 90.0, 0.01, 0.5, 0.8, 99, False)
+    assert "dissolve" not in verdict_of(facts._replace(dissolving=0.0)).next_step
+    some = verdict_of(facts._replace(dissolving=0.12))
+    assert some.grade == "strong structure"
+    assert "do not rely on the clusters that dissolve (12% of the objects)" in some.next_step
+    assert verdict_of(facts._replace(dissolving=0.51)).grade == "weak structure"

@@ -22,7 +22,7 @@ from benchmarks.reliability.shell import run_in_process
 from quorate._io.arrays import write_npz
 from quorate._io.aside import write_aside
 
-MOST = 8
+MOST = 6
 """Operations of one writer that are made to fail here; a Zarr store has about a hundred."""
 
 

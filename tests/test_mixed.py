@@ -147,7 +147,7 @@ def test_the_shell_clusters_a_mixed_table(
     frame.to_csv("customers.csv", sep=";", decimal=",", index_label="customer")
     call = ["cluster", "customers.csv", "--id", "customer", "-k", "3", "--no-null", "--no-reference"]
     assert main([*call, "-o", "plain.csv"]) == 2
-    assert "take texts and gaps with --mixed" in capsys.readouterr().err
+    assert "--mixed (EnsembleClustering" in capsys.readouterr().err
     assert main([*call, "-o", "labels.csv", "--mixed", "--report", "page.html"]) == 0
     page = Path("page.html").read_text(encoding="utf-8")
     assert 'id="front"' in page, "the columns explain the clusters on a first page"

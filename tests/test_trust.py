@@ -398,13 +398,3 @@ def test_clusters_that_are_not_found_again_are_not_recommended() -> None:
     right = evaluate(consensus(labels, 5, random_state=0), labels, null=19)
     assert right.dissolving == 0
     assert "use the clusters" in str(right.verdict).lower()
-    assert "dissolve" not in str(right.verdict)
-
-
-def test_single_clusters_that_are_not_found_again_are_named() -> None:
-    facts = Evidence(0.5, 0.5, 0.5, 0.1, 90.0, 0.01, 0.5, 0.8, 99, False)
-    assert "dissolve" not in verdict_of(facts._replace(dissolving=0.0)).next_step
-    some = verdict_of(facts._replace(dissolving=0.12))
-    assert some.grade == "strong structure"
-    assert "do not rely on the clusters that dissolve (12% of the objects)" in some.next_step
-    assert verdict_of(facts._replace(dissolving=0.51)).grade == "weak structure"
