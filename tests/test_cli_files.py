@@ -19,7 +19,7 @@ import pytest
 from quorate import save_labels
 from quorate._io.aside import remove_left_over, remove_own, write_aside, write_folder_aside
 from quorate.cli import main
-from quorate.cli.entry import PATIENCE, EndedError, answered_signals
+from quorate.cli.entry import PATIENCE, EndedError, _report_interrupt, answered_signals
 
 Output = pytest.CaptureFixture[str]
 
@@ -292,3 +292,28 @@ def test_settings_of_numba_cost_one_line_at_most(setting: dict[str, str], tmp_pa
     assert done.returncode == 0
     assert done.stderr.count("\n") <= 1
     assert "Traceback" not in done.stderr
+
+
+def test_objects_that_an_interrupt_left_half_made_are_passed_over(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An event loop that is interrupted while it is made has no sockets that its destructor could close."""
+
+    class HalfMade:
+        def __init__(self) -> None:
+            raise KeyboardInterrupt
+
+        def __del__(self) -> None:
+            raise AttributeError("_ssock")
+
+    told: list[Any] = []
+    monkeypatch.setattr("sys.unraisablehook", lambda unraisable: told.append(unraisable.exc_type))
+    status = 0
+    with answered_signals():
+        try:
+            HalfMade()
+        except KeyboardInterrupt as interrupt:
+            status = _report_interrupt(interrupt)
+    assert status == 130
+    assert told == []
+    assert capsys.readouterr().err == "quorate: error: interrupted\n"

@@ -48,6 +48,7 @@ def answered_signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    _INTERRUPTED.clear()
     waking, heard = socket.socketpair()
     heard.setblocking(False)
     before: dict[int, Any] = {}
@@ -81,10 +82,15 @@ def _end(number: int, _: FrameType | None) -> None:
 def _unraisable(former_hook: Callable[[Any], Any], unraisable: Any) -> None:
     """Say nothing of an interrupt that came within a destructor, where Python drops it and prints a traceback.
 
-    The command goes on then, and the watcher ends it.
+    The command goes on then, and the watcher ends it. After an interrupt, nothing is said of destructors of objects
+    that it left half made, such as an event loop of asyncio, which zarr uses.
     """
-    if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+    if not issubclass(unraisable.exc_type, KeyboardInterrupt) and not _INTERRUPTED.is_set():
         former_hook(unraisable)
+
+
+_INTERRUPTED = threading.Event()
+"""Whether the command that runs has been interrupted."""
 
 
 def _watch(waking: socket.socket, done: threading.Event, ending: set[int]) -> None:
@@ -227,6 +233,7 @@ def _discard_output() -> None:
 
 def _report_interrupt(interrupt: KeyboardInterrupt) -> int:
     """Say in one line which signal ended the command, and return the exit status that belongs to it."""
+    _INTERRUPTED.set()
     if isinstance(interrupt, EndedError):
         return _report_error(str(interrupt), interrupt.status)
     return _report_error("interrupted", INTERRUPTED)
