@@ -35,6 +35,20 @@ def card(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    """A cluster of two processes, of which a test may kill some."""
+    dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
+    with (
+        dask.config.set({"distributed.worker.daemon": False}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit="2GB"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """One browser for the tests of a module."""
     assert PROGRAM is not None

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,19 +32,6 @@ cloudpickle.register_pickle_by_value(sys.modules[__name__])
 pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.xdist_group("dask")]
 Array = np.ndarray[Any, np.dtype[Any]]
 N = 600
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    """A cluster of two processes, started and stopped here."""
-    with (
-        dask.config.set({"distributed.worker.daemon": False}),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit="2GB"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,19 +36,6 @@ N, MEMBERS = 1_500, 6
 IN_PARTS = sorted(name for name, method in METHODS.items() if method.in_parts)
 FEW_BYTES = 2_000
 """Less than the rows of any part of the tables here."""
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    """A cluster of two processes, started and stopped here."""
-    with (
-        dask.config.set({"distributed.worker.daemon": False}),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit="2GB"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
 
 
 @pytest.fixture(autouse=True)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+from parts import cut_rows
 from sklearn.cluster import KMeans
 
-from quorate import ari, as_ensemble, as_soft_ensemble, camps, consensus, evaluate, generate, solve
+from quorate import ari, as_ensemble, as_soft_ensemble, camps, compress, consensus, evaluate, generate, solve
+from quorate._data.ensemble import with_evident_weights
 from quorate.solvers import members
 from quorate.solvers.members import evident_weights
+from quorate.solvers.spectral import embedding
 
 QUICK = {"random_state": 0, "confidence": False}
 
@@ -159,3 +163,33 @@ def test_the_verdict_follows_the_weights() -> None:
         # the same labels without what is known of the members' weights
         forged = replace(result, info={**result.info, "weights": {"member 0": None}})
         assert "much less than their method" in str(evaluate(forged, labels).problem)
+
+
+def test_rows_on_a_card_stay_there(card: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedding, "SAMPLE_POINTS", 10)
+    labels, _ = rings_and_halves()
+    labels = np.column_stack([labels, np.random.default_rng(1).integers(300, size=(len(labels), 2))])
+    found, wanted = (consensus(labels, 2, device=device, **QUICK) for device in ("cuda", None))
+    assert found.info["device"] == card.name
+    assert found.info["weights"] == wanted.info["weights"]
+    assert ari(found.labels, wanted.labels) == 1
+
+
+def test_rows_in_parts_stay_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All rows came back to be compared, and weights could not be given to parts."""
+    monkeypatch.setattr(members, "GLANCE", 0)
+    monkeypatch.setattr(members, "FEWEST", 100)
+    sent = []
+    for n in (2_000, 8_000):
+        labels, _ = rings_and_halves(n)
+        fine = np.random.default_rng(1).integers(300, size=(n, 2))
+        rows, _ = compress(as_ensemble(np.column_stack([labels, fine]), check=False))
+        parted = cut_rows(rows, (rows.n_rows // 3,))
+        weighed = with_evident_weights(parted)
+        sent.append(parted.holder.most)
+        assert weighed.pieces is not None
+        assert weighed.info["weights"] == with_evident_weights(rows).info["weights"]
+        found, wanted = (solve(one, 2, **QUICK) for one in (parted, rows))
+        np.testing.assert_array_equal(found.labels.whole(), wanted.labels)
+        assert found.info["weights"] == wanted.info["weights"]
+    assert sent[1] < 1.1 * sent[0]

@@ -29,15 +29,15 @@ STAGE = "planted labels to labels"
 """Both ways label the same planted tables, which are not those of the other stages."""
 
 
-def chunk(number: int, size: int) -> Any:
-    """Return labels of a planted partition seen by 20 members, 5% of them random."""
-    rng = np.random.default_rng((1, number))
+def chunk(number: int, size: int, random: float = 0.05, seed: int = 1) -> Any:
+    """Return labels of a planted partition seen by 20 members, a share of them random."""
+    rng = np.random.default_rng((seed, number))
     fine = np.random.default_rng(0).integers(8, 30, size=N_MEMBERS)
     truth = rng.integers(10, size=size, dtype=np.int8)
     labels = np.empty((size, N_MEMBERS), dtype=np.int8)
     for member in range(N_MEMBERS):
         column = (truth * 7 + member) % fine[member]
-        wrong = rng.random(size, dtype=np.float32) < 0.05
+        wrong = rng.random(size, dtype=np.float32) < random
         column[wrong] = rng.integers(fine[member], size=int(wrong.sum()))
         labels[:, member] = column
     return labels

@@ -18,29 +18,19 @@ from typing import Any
 
 import numpy as np
 
-N_MEMBERS, N_CLUSTERS = 20, 12
+from benchmarks.scale import dask_runs
+from benchmarks.scale.dask_runs import BANDWIDTH, N_MEMBERS, PER_TASK
+
+N_CLUSTERS = 12
 CHUNKS = 24
 """Chunks of a table, so that there are three parts, more than workers."""
-BANDWIDTH = 1e9
-"""Bytes per second between two machines that the model assumes: a network of 10 Gbit/s."""
-PER_TASK = 0.5e-3
-"""Seconds that Dask's scheduler takes for a task."""
 CHUNK_ROWS = 1e6
 """Objects of a chunk that the model assumes; a part has eight chunks."""
 
 
 def chunk(number: int, size: int) -> Any:
-    """Return labels of a planted partition seen by 20 members, a quarter of them random."""
-    rng = np.random.default_rng((2, number))
-    fine = np.random.default_rng(0).integers(8, 30, size=N_MEMBERS)
-    truth = rng.integers(10, size=size, dtype=np.int8)
-    labels = np.empty((size, N_MEMBERS), dtype=np.int8)
-    for member in range(N_MEMBERS):
-        column = (truth * 7 + member) % fine[member]
-        wrong = rng.random(size, dtype=np.float32) < 0.25
-        column[wrong] = rng.integers(fine[member], size=int(wrong.sum()))
-        labels[:, member] = column
-    return labels
+    """Return labels of which a quarter is random."""
+    return dask_runs.chunk(number, size, random=0.25, seed=2)
 
 
 def sizes(n_objects: int) -> list[int]:

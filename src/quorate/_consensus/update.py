@@ -13,7 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from quorate import _check
 from quorate._check import counted
 from quorate._data.coding import as_array
-from quorate._data.ids import IDS_AS, likely_cause, places_among, respelled, union_of_ids, warn_of_few
+from quorate._data.ids import IDS_AS, likely_cause, places_among, spelled_beside, union_of_ids, warn_of_few
 from quorate._data.labelling import Labelling, code_labelling
 from quorate._summaries import AMBIGUOUS, need_library
 from quorate._types import Consensus, FloatArray, IntArray
@@ -255,7 +255,7 @@ def _places(old: Labelling, new: Labelling, ids_as: str) -> IntArray:
                 f"order unless both sides have ids, such as the index of a pandas Series, and then must be as many."
             )
         return np.arange(len(new.codes))
-    ids = respelled([old.ids, new.ids], ["before", "after"])[1] if ids_as == "loose" else new.ids
+    ids = spelled_beside(old.ids, new.ids, ("before", "after"), ids_as)
     found: IntArray = places_among(ids, old.ids)
     if (found < 0).all():
         advice = likely_cause(ids, old.ids, where="") or "compare how the ids are written"

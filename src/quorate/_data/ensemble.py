@@ -26,7 +26,7 @@ from quorate._data.outside import (
 from quorate._data.proof import MOST_WEIGHT, prove_counts, proven, vary
 from quorate._data.tables import as_table, holds_matrices
 from quorate._types import NEEDS_LABELS, AnyEnsemble, E, Ensemble, Reading, SoftEnsemble, read_only
-from quorate.solvers.label_rows import likeliest_labels
+from quorate.solvers.label_rows import likeliest_labels, reweighted
 from quorate.solvers.members import LEFT_OUT, LITTLE, evident_weights, learnt_weights, with_members
 
 
@@ -204,8 +204,9 @@ def with_evident_weights(ensemble: AnyEnsemble) -> AnyEnsemble:
     if learnt is None:
         return ensemble
     info = {**ensemble.info, "weights": _weight_facts(ensemble, *learnt)}
-    weighed = vary(ensemble, weights=learnt.weights * ensemble.weights[0], info=info)
-    weighed.remember(is_distinct=ensemble.is_distinct)
+    # rows on a card or on workers stay there
+    weighed = reweighted(ensemble, learnt.weights * ensemble.weights[0], info=info)
+    weighed.remember(is_proven=ensemble.is_proven, is_distinct=ensemble.is_distinct, noise=ensemble.noise)
     return weighed
 
 

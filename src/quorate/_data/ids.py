@@ -463,6 +463,11 @@ def respelled(given: Sequence[Array], sources: Sequence[str]) -> list[Array]:
     return spelled
 
 
+def spelled_beside(wanted: Array, ids: Array, names: tuple[str, str], ids_as: str) -> Array:
+    """Return ids as the wanted ones are spelled if they are to be compared loosely, otherwise as they are."""
+    return respelled([wanted, ids], names)[1] if ids_as == "loose" else ids
+
+
 def _spelled_as(ids: Array, known: Sequence[str], name: str) -> Array:
     """Return ids in the spelling of the known ones if they mean the same; others stay as they are."""
     spelling: dict[str, str] = {}
@@ -512,8 +517,7 @@ def ids_beside(wanted: Array, ids: Array, source: str, ids_as: str, most: float 
 
     It is refused if more than a share `most` of the objects have no row.
     """
-    if ids_as == "loose":
-        ids = respelled([wanted, ids], ["the table of labels", source])[1]
+    ids = spelled_beside(wanted, ids, ("the table of labels", source), ids_as)
     absent = wanted[places_among(wanted, ids) < 0]
     if len(absent) > most * len(wanted):
         advice = likely_cause(wanted, ids, where="") or "add them, or leave these objects out"

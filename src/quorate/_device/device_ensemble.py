@@ -133,9 +133,9 @@ def divided_on_card(ensemble: Any, divisor: int) -> Any:
     )
 
 
-def reweighted_on_card(ensemble: Any, weights: NDArray[np.float64]) -> Any:
-    """Return the ensemble with other member weights."""
-    return varied(ensemble, labels=ensemble.card_labels, counts=ensemble.card_counts, weights=weights)
+def reweighted_on_card(ensemble: Any, weights: NDArray[np.float64], **others: Any) -> Any:
+    """Return the ensemble with other member weights, and perhaps other fields beside the rows."""
+    return varied(ensemble, labels=ensemble.card_labels, counts=ensemble.card_counts, weights=weights, **others)
 
 
 def in_content_order_on_card(ensemble: Any) -> Any:

@@ -14,7 +14,7 @@ from quorate import _check
 from quorate._data.blocks import CodedColumn, Kind, code_column
 from quorate._data.coding import DEFAULT, MissingRule, code_table, object_array, stack_columns
 from quorate._data.ensemble import build_ensemble, refuse_suspects, with_options
-from quorate._data.ids import computable, one_row_an_id, order_of, refuse_missing_ids, refuse_repeated, respelled
+from quorate._data.ids import computable, one_row_an_id, order_of, refuse_missing_ids, refuse_repeated, spelled_beside
 from quorate._data.outside import (
     noise_taken_out,
     noise_values,
@@ -403,10 +403,9 @@ def load_labelling(
     how = Reading(orientation="objects", likely_sep=sep, check=False, formulas=formulas, encoding=encoding)
     table = load_chosen(path, choose, how)
     if table.object_ids is not None:
-        own = table.object_ids
-        if ids_as == "loose" and ensemble.object_ids is not None:
-            own = respelled([ensemble.object_ids, own], ["the table", source])[1]
-        order = order_of(ensemble.object_ids, own, source)
+        wanted, own = ensemble.object_ids, table.object_ids
+        own = own if wanted is None else spelled_beside(wanted, own, ("the table", source), ids_as)
+        order = order_of(wanted, own, source)
         if order is not None:
             table = vary(table, labels=table.labels[order], counts=table.counts[order], object_ids=None)
     n_rows = ensemble.n_rows if isinstance(ensemble, Ensemble) else ensemble.n_objects

@@ -30,6 +30,7 @@ from quorate.cli.options import (
     integer,
     names,
     number_of_clusters,
+    refuse_two_inputs,
     solving_of,
     steps_of,
     works_in_blocks,
@@ -228,15 +229,10 @@ def add_explain(commands: Any) -> None:
     add_talk_options(parser)
 
 
-def _refuse_two_inputs(*paths: str) -> None:
-    if paths.count("-") > 1:
-        raise ValueError("only one of the two files can come from standard input")
-
-
 def run_explain(arguments: argparse.Namespace) -> None:
     """Read the labelling and the table, find the traits of each cluster, write them and a summary."""
     refuse_clashes(arguments)
-    _refuse_two_inputs(arguments.labelling, arguments.table)
+    refuse_two_inputs([arguments.labelling, arguments.table])
     most, seed = integer(arguments.most, "--most"), integer(arguments.seed, "--seed")
     step = steps_of(arguments)
     with step("loading"):

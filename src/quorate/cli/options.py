@@ -635,6 +635,12 @@ def works_in_blocks(arguments: argparse.Namespace, *paths: str) -> bool:
     return True
 
 
+def refuse_two_inputs(paths: Sequence[str]) -> None:
+    """Raise if several files are to be read from standard input, of which there is one."""
+    if sum(path == "-" for path in paths) > 1:
+        raise ValueError("only one of the files can come from standard input")
+
+
 def is_folder(output: str) -> bool:
     """Whether labels are to be written to a folder: a name that ends in a slash, or has no suffix."""
     return output.endswith(("/", os.sep)) or (output != "" and not Path(output).suffix)

@@ -66,6 +66,7 @@ from quorate.cli.options import (
     names,
     null_test,
     reference_setting,
+    refuse_two_inputs,
     weights,
 )
 from quorate.cli.output import consensus_facts, consensus_summary, printable, scores_facts, table_facts, tell
@@ -99,8 +100,7 @@ def read_labels_and_truth(arguments: argparse.Namespace, step: Step) -> tuple[En
 
 def read_labels_and_labelling(arguments: argparse.Namespace, step: Step) -> tuple[Ensemble, Labelling, Any]:
     """Return the table, the labelling in the order of its objects, and the truth from either file, or None."""
-    if "-" in arguments.labels and arguments.labelling == "-":
-        raise ValueError("only one of the two files can come from standard input")
+    refuse_two_inputs([*arguments.labels, arguments.labelling])
     options = table_options(arguments)
     # an object without any label may be one that the labelling leaves outside
     options["skip_empty"] = options["skip_empty"] or "keep"
@@ -227,8 +227,7 @@ def write_picture(path: str, found: Resolutions | SplitTree, force: bool) -> Non
 def read_new_labels(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> Ensemble:
     """Return the tables of new objects, joined: the columns that are clusterings of the first table, and the ids."""
     paths = [arguments.new, *(arguments.more_new or [])]
-    if sum(path == "-" for path in (*paths, *arguments.labels, arguments.labelling)) > 1:
-        raise ValueError("only one of the files can come from standard input")
+    refuse_two_inputs([*paths, *arguments.labels, arguments.labelling])
     read = []
     for path in paths:
         with step(f"reading {path}"):

@@ -105,15 +105,15 @@ def shared_masses(ensemble: AnyEnsemble, weights: FloatArray, most_clusters: int
     return fold_on_card(ensemble, weights)
 
 
-def reweighted(ensemble: E, weights: FloatArray) -> E:
-    """The ensemble with other member weights."""
+def reweighted(ensemble: E, weights: FloatArray, **others: Any) -> E:
+    """The ensemble with other member weights, and perhaps other fields beside the rows."""
     if ensemble.pieces is not None:
-        return cast(E, cast(Any, ensemble).changed(reweighted, weights, weights=weights))
+        return cast(E, cast(Any, ensemble).changed(reweighted, weights, weights=weights, **others))
     if ensemble.card is None:
-        return replace(ensemble, weights=weights)
+        return replace(ensemble, weights=weights, **others)
     from quorate._device.device_ensemble import reweighted_on_card
 
-    lighter: E = reweighted_on_card(ensemble, weights)
+    lighter: E = reweighted_on_card(ensemble, weights, **others)
     return lighter
 
 

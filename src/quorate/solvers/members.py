@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from quorate._types import AnyEnsemble, E, Ensemble, FloatArray, read_only
 from quorate.ops.pairs import nmi_with_later
 from quorate.solvers.contingency import Average, ari, contingency, nmi, pair_contingencies
-from quorate.solvers.label_rows import likeliest_labels, objects_in, one_hot, shared_objects, with_sorted_members
+from quorate.solvers.label_rows import (
+    entries_of,
+    likeliest_labels,
+    objects_in,
+    one_hot,
+    shared_objects,
+    take,
+    with_sorted_members,
+)
 from quorate.solvers.parts import from_each
 
 WHOLE_SUMS = "its sums are of whole numbers if weights are, so the order of members cannot change the labels"
@@ -328,15 +336,16 @@ def _reason(trust: float, copies: int, together: float, weight: float) -> str:
 
 
 def _rows_to_compare(ensemble: AnyEnsemble, cells: int = CELLS) -> Ensemble:
-    """The likeliest labels of the rows, or of even stretches of them if they are too many to be compared."""
-    labels, counts = likeliest_labels(ensemble), ensemble.counts
+    """The likeliest labels of the rows, or of even stretches of them if they are too many to be compared; here."""
     most = max(FEWEST, cells // ensemble.n_members**2)
-    if len(labels) > most:
-        edges = np.arange(most + 1) * len(labels) // most
+    if ensemble.n_rows > most:
+        edges = np.arange(most + 1) * ensemble.n_rows // most
         chosen = edges[:-1] + (np.arange(most) * GOLDEN_RATIO % 1 * np.diff(edges)).astype(np.intp)
-        labels, counts = labels[chosen], counts[chosen]
+        rows = take(ensemble, chosen, entries_of(ensemble, ensemble.counts, chosen))
+    else:
+        rows = ensemble.on_host()
     names, kinds = ensemble.member_names, ensemble.categories
-    return Ensemble(labels, counts, ensemble.n_clusters, np.ones(ensemble.n_members), names, kinds)
+    return Ensemble(likeliest_labels(rows), rows.counts, rows.n_clusters, np.ones(rows.n_members), names, kinds)
 
 
 def with_members(ensemble: E, members: NDArray[np.intp]) -> E:
@@ -412,7 +421,7 @@ def evident_weights(ensemble: Ensemble) -> Learnt | None:
     known = is_generated(ensemble) or "drawn" in ensemble.info or "weights" in ensemble.info
     if known or np.ptp(ensemble.weights) or not _shares_number(ensemble.n_clusters):
         return None
-    near = _near_exact_weights(_rows_to_compare(ensemble.on_host(), GLANCE))
+    near = _near_exact_weights(_rows_to_compare(ensemble, GLANCE))
     return None if near is None else _near(np.maximum(near[0], LITTLE), near[1], 0.0)
 
 
