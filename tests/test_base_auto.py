@@ -8,10 +8,10 @@ from scipy.sparse import csr_array
 from sklearn.metrics import adjusted_rand_score
 
 from quorate import EnsembleClustering, generate
+from quorate._trust.separation import normalised_cut
 from quorate.datasets import two_spirals
 from quorate.generation import Share, trial
 from quorate.generation.k_rules import first_k, k_within
-from quorate.generation.trial import normalised_cut
 
 
 def spirals(n_objects=500):
@@ -35,7 +35,7 @@ def favouring(method):
 def test_spirals_get_spectral_members():
     X, truth = spirals()
     model = EnsembleClustering(2, random_state=0).fit(X)
-    assert model.ensemble_.info["base"].startswith("spectral: their consensus by lwgp cuts ")
+    assert model.ensemble_.info["base"].startswith("spectral: the judge of labellings rates their consensus by lwgp ")
     assert model.consensus_.method == model.ensemble_.info["method"] == "lwgp"
     assert "(all objects, 2 clusters)" in model.ensemble_.info["base"]
     assert adjusted_rand_score(truth, model.labels_) == 1
@@ -76,13 +76,6 @@ def test_the_method_with_the_highest_mark_is_taken(monkeypatch, wanted):
     assert EnsembleClustering(2, base="spectral", random_state=0).fit(X).consensus_.method == "lwgp"
 
 
-def test_the_judge_overrules_the_lowest_cut_only_if_it_is_sure():
-    lowest, other = trial.Judged("spectral", "lwgp", 3.0, 0.1), trial.Judged("kmeans", "lwea", 4.1, 0.2)
-    assert trial._chosen([lowest, other]) == (other, [lowest])
-    assert trial._chosen([lowest, other._replace(mark=3.9)])[0] == lowest
-    assert trial._chosen([lowest, other._replace(mark=3.0, cut=0.1)])[0] == lowest
-
-
 def test_a_part_of_the_objects_does_not_choose_the_method(monkeypatch):
     monkeypatch.setattr(trial, "WHOLE_TRIAL", 100)
     monkeypatch.setattr(trial, "TRIAL_OBJECTS", 100)
@@ -90,7 +83,7 @@ def test_a_part_of_the_objects_does_not_choose_the_method(monkeypatch):
     tried = []
     monkeypatch.setattr(trial, "_judged", lambda *given: tried.append(given[-1][2]) or favouring("lwgp")(*given))
     ensemble = generate(spirals()[0], 3, k=("default", 2), random_state=0)
-    assert tried == ["lwgp"] * 2
+    assert tried == ["lwgp"] * 3
     assert "method" not in ensemble.info
 
 

@@ -9,7 +9,18 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import calinski_harabasz_score
 
 from quorate.generation.features import as_features
-from quorate.generation.judge import LEAST, NEIGHBOURS, WEIGHTS, Scene, inner_cuts, mark, marks, scene_of, terms
+from quorate.generation.judge import (
+    LEAST,
+    NEIGHBOURS,
+    WEIGHTS,
+    Scene,
+    inner_cuts,
+    local_directions,
+    mark,
+    marks,
+    scene_of,
+    terms,
+)
 
 NAMES = list(WEIGHTS)
 
@@ -73,7 +84,70 @@ def test_compactness_equals_slow_twins() -> None:
     worst = [
         max((spread[a] + spread[b]) / np.linalg.norm(means[a] - means[b]) for b in range(3) if b != a) for a in range(3)
     ]
-    assert value("davies-bouldin (log)", labels, X) == pytest.approx(np.log(np.mean(worst)), abs=1e-4)
+    share = np.bincount(labels) / 130
+    known = slow_information(labels, scene(X).near[:, :4]) / -(share * np.log(share)).sum()
+    assert value("davies-bouldin (log)", labels, X) == pytest.approx(np.log(np.median(worst)) * known, abs=1e-4)
+
+
+def slow_information(labels: np.ndarray, near: np.ndarray) -> float:
+    """Mutual information of the labels at both ends of a link, one link at a time; each link counts both ways."""
+    k = labels.max() + 1
+    joint = np.zeros((k, k))
+    for one, others in enumerate(near):
+        for other in others:
+            joint[labels[one], labels[other]] += 0.5 / near.size
+            joint[labels[other], labels[one]] += 0.5 / near.size
+    own = joint.sum(axis=1)
+    pairs = [(a, b) for a in range(k) for b in range(k) if joint[a, b] > 0]
+    return float(sum(joint[a, b] * np.log(joint[a, b] / (own[a] * own[b])) for a, b in pairs))
+
+
+def test_labels_of_neighbours_count_where_objects_spread_in_many_directions() -> None:
+    name = "neighbours' labels, many directions"
+    flat, y = three_groups(d=2)
+    assert scene(flat).many < 0.3
+    wide, y = three_groups(d=8)
+    assert scene(wide).many == 1
+    labels = np.where(np.random.default_rng(2).random(130) < 0.2, 0, y)
+    known = slow_information(labels, scene(wide).near[:, :4]) / np.log(3)
+    assert value(name, labels, wide) == pytest.approx(known)
+    assert value(name, y, wide) > known
+    # texts are left to the other terms
+    assert scene_of(as_features(csr_matrix(np.where(wide > 3, wide, 0)))).many == 0
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_local_directions_are_those_of_the_cloud(d: int) -> None:
+    """Points of a d-dimensional cube in seven columns, and copies of them, which say nothing."""
+    rng = np.random.default_rng(d)
+    X = rng.uniform(size=(1500, d)) @ np.linalg.qr(rng.normal(size=(7, 7)))[0][:d]
+    X = np.concatenate([X, X[:20]])
+    squared = np.sort(cdist(X, X) ** 2, axis=1)[:, 1:11].astype(np.float32)
+    squared[squared < 1e-12] = 0
+    assert local_directions(squared) == pytest.approx(d, rel=0.15)
+    assert local_directions(np.zeros((5, 4), dtype=np.float32)) == 0
+
+
+def test_a_tight_group_inside_a_cluster_is_no_better_than_the_two_halves() -> None:
+    """Fewer links leave the tight group than the halves, but its labels tell less."""
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 2
+    X = rng.normal(size=(400, 8)) + 3.5 * y[:, None] / np.sqrt(8) * 2
+    X[:30] = X[0] + 0.05 * rng.normal(size=(30, 8)) - 6 * np.eye(8)[0]
+    y[:30] = y[0]
+    tight = (np.arange(400) < 30).astype(int)
+    halves, group = terms(y, scene(X)), terms(tight, scene(X))
+    assert group[NAMES.index("cut, 10 neighbours")] < halves[NAMES.index("cut, 10 neighbours")]
+    assert mark(halves) > mark(group)
+
+
+def test_clusters_that_are_mixed_gain_nothing_by_having_one_mean() -> None:
+    """Rings around one centre have equal means, and so have labels drawn at random, which deserve the lowest mark."""
+    rng = np.random.default_rng(0)
+    ring, angle = np.arange(300) % 2, rng.uniform(0, 2 * np.pi, 300)
+    X = (1 + 2 * ring + rng.normal(0, 0.1, 300))[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    found = marks([ring, (angle > np.pi).astype(int), rng.integers(2, size=300)], scene(X))
+    assert found[0] > found[1] + 5 > found[2] + 10
 
 
 def test_the_weakest_place_inside_a_cluster_is_found() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.judge.fitting import TERMS, Table, chosen_by, fitted, left_out, mean_ari
+from benchmarks.judge.fitting import FIXED, TERMS, Table, chosen_by, fitted, left_out, mean_ari
 from benchmarks.judge.geometries import FAMILIES, generated
 from benchmarks.judge.mixed import SEEDS, read_mixed
 from benchmarks.judge.one_kind import METHODS, RULES, _solved, highest, pools, table
@@ -23,6 +23,7 @@ def made_table(seed: int, direction: np.ndarray, group: str = "generated") -> Ta
     rng = np.random.default_rng(seed)
     names = tuple(dict.fromkeys(name for pool in POOLS.values() for name in pool))
     terms = rng.normal(size=(len(names), len(TERMS))) + 5 * rng.normal(size=len(TERMS))
+    terms[:, [TERMS.index(name) for name in FIXED]] *= 0.01
     value = terms @ direction
     scores = 1 / (1 + np.exp(-(value - value.mean())))
     return Table(f"family {seed % 5}", seed, group, names, scores, scores, terms)
@@ -44,8 +45,10 @@ def test_the_fit_finds_what_makes_candidates_good() -> None:
     direction[[2, 7]] = 1.5, -1.0
     tables = [made_table(seed, direction) for seed in range(60)]
     weights = fitted(tables)
-    assert np.argmax(weights) == 2
-    assert np.argmin(weights) == 7
+    free = [place for place, name in enumerate(TERMS) if name not in FIXED]
+    assert np.argmax(weights[free]) == 2
+    assert np.argmin(weights[free]) == 7
+    assert [weights[TERMS.index(name)] for name in FIXED] == list(FIXED.values())
     fresh = [made_table(seed, direction) for seed in range(100, 130)]
     best = mean_ari(fresh, "all", lambda table: int(np.argmax(table.ari)))
     assert mean_ari(fresh, "all", chosen_by(weights)) > best - 0.02

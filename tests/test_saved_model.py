@@ -191,7 +191,7 @@ def test_a_model_that_the_shell_cannot_save_is_refused_at_once(
     line = ["cluster", str(table), "-k", "3", "--members", "3"]
     for more, message in (
         (["--model", "model.csv"], "must end in .npz"),
-        (["--model", str(model), "--base", "birch"], "needs members of kmeans or spectral"),
+        (["--model", str(model), "--base", "birch"], "needs members of kmeans, spectral, gaussian"),
         (["--model", str(model), "--memory", "1GB"], "without --memory"),
         (["--model", str(model), "-o", str(tmp_path / "folder/")], "needs measurements in memory"),
         (["--model", str(model), "--checkpoint", str(tmp_path / "kept")], "leave --checkpoint out"),

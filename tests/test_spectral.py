@@ -14,7 +14,7 @@ from quorate import EnsembleClustering, consensus, generate
 from quorate.generation import Parts, Projection, Share, Spectral, spectral
 from quorate.generation.features import WHOLE, as_features
 from quorate.generation.runner import run_members
-from quorate.generation.spectral import label_all, train_and_label
+from quorate.generation.spectral import train_and_label
 from quorate.ops.threads import Stop, StoppedError
 
 
@@ -59,7 +59,7 @@ def test_the_graphs_own_objects_are_labelled_as_new_ones_are():
     features = as_features(X)
     member, labels = train_and_label(features, (None, WHOLE), 20, np.random.default_rng(0), Spectral(), Stop())
     assert labels is not None
-    assert np.array_equal(labels, label_all(member, features, None, Stop()))
+    assert np.array_equal(labels, member.labels(features))
 
 
 @pytest.mark.parametrize("n_objects", [1, 2, 3, 5, 9])

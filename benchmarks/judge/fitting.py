@@ -21,6 +21,10 @@ REAL_COUNTS = 4.0
 """A public set counts as much as so many generated ones."""
 
 
+FIXED = {"neighbours' labels, many directions": 80.0}
+"""Weights that are not fitted: generated sets lack the tight groups inside clusters that this term is for."""
+
+
 class Table(NamedTuple):
     """Candidates of one set: names, ARI and NMI with the classes, and terms of the judge, (n_candidates, n_terms)."""
 
@@ -41,6 +45,7 @@ class Table(NamedTuple):
 
 class _Stacked(NamedTuple):
     terms: Floats
+    fixed: Floats
     ari: Floats
     owner: NDArray[np.intp]
     counts: Floats
@@ -58,7 +63,9 @@ def fitted(tables: Sequence[Table]) -> Floats:
         return -value + PENALTY * float(weights @ weights) / 2, PENALTY * weights - slope
 
     start = _ridge(stacked)
-    return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 300}).x / spread)
+    weights = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 300}).x / spread
+    weights[[TERMS.index(name) for name in FIXED]] = list(FIXED.values())
+    return np.asarray(weights)
 
 
 def _stacked(tables: Sequence[Table]) -> tuple[_Stacked, Floats]:
@@ -66,6 +73,9 @@ def _stacked(tables: Sequence[Table]) -> tuple[_Stacked, Floats]:
     parts = [table.pool(pool) for table in tables for pool in (*POOLS, "all")]
     parts = [part for part in parts if len(part.candidates) > 1]
     terms = np.concatenate([part.terms - part.terms.mean(axis=0) for part in parts])
+    places = [TERMS.index(name) for name in FIXED]
+    fixed = terms[:, places] @ np.array(list(FIXED.values()))
+    terms[:, places] = 0.0
     ari = np.concatenate([part.ari - part.ari.mean() for part in parts])
     sizes = [len(part.candidates) for part in parts]
     counts = np.array([1.0 if part.group == "generated" else REAL_COUNTS for part in parts])
@@ -73,7 +83,7 @@ def _stacked(tables: Sequence[Table]) -> tuple[_Stacked, Floats]:
     owner = np.repeat(np.arange(len(parts)), sizes)
     share = (counts / sizes)[owner]
     spread = np.sqrt(share @ terms**2) + 1e-12
-    return _Stacked(terms / spread, ari, owner, counts), spread
+    return _Stacked(terms / spread, fixed, ari, owner, counts), spread
 
 
 def _ridge(stacked: _Stacked) -> Floats:
@@ -86,7 +96,7 @@ def _ridge(stacked: _Stacked) -> Floats:
 
 def _expected(stacked: _Stacked, weights: Floats) -> tuple[float, Floats]:
     """The mean ARI of a candidate drawn with chances exp(mark), and its slope."""
-    mark = stacked.terms @ weights
+    mark = stacked.terms @ weights + stacked.fixed
     top = np.full(len(stacked.counts), -np.inf)
     np.maximum.at(top, stacked.owner, mark)
     chance = np.exp(mark - top[stacked.owner])

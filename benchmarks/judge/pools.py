@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from quorate import EnsembleClustering, consensus
 
 Labels = NDArray[Any]
-OURS = ("spectral", "kmeans")
+OURS = ("spectral", "kmeans", "gaussian")
 METHODS = ("lwgp", "transfer", "lwea")
 _TRIAL = tuple(f"{base} {method}" for base in OURS for method in METHODS)
 POOLS = {

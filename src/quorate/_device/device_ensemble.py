@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -133,9 +134,9 @@ def divided_on_card(ensemble: Any, divisor: int) -> Any:
     )
 
 
-def reweighted_on_card(ensemble: Any, weights: NDArray[np.float64], **others: Any) -> Any:
-    """Return the ensemble with other member weights, and perhaps other fields beside the rows."""
-    return varied(ensemble, labels=ensemble.card_labels, counts=ensemble.card_counts, weights=weights, **others)
+def reweighted_on_card(ensemble: Any, weights: NDArray[np.float64], info: Mapping[str, Any]) -> Any:
+    """Return the ensemble with other member weights and facts."""
+    return varied(ensemble, labels=ensemble.card_labels, counts=ensemble.card_counts, weights=weights, info=info)
 
 
 def in_content_order_on_card(ensemble: Any) -> Any:

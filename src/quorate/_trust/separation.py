@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from quorate._choose_k.explore import links_of, neighbours_of
 from quorate._types import FloatArray
-from quorate.generation.trial import normalised_cut
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -250,3 +249,17 @@ def valley_depth(counts: FloatArray) -> float:
     middle = np.arange(APART + 4, len(roots) - APART - 4)
     hills = np.minimum(left[middle - APART], right[middle + APART])
     return float(np.sqrt(2.0) * (hills - roots[middle]).max())
+
+
+def normalised_cut(labels: NDArray[Any], near: NDArray[np.int32]) -> float:
+    """Return the mean over clusters of the share of a cluster's links that leave it.
+
+    Each object is linked with the objects in its row of `near`, an array of shape (n, q).
+    """
+    source = np.repeat(labels, near.shape[1])
+    target = labels[near.ravel()]
+    leaving = source != target
+    size = int(labels.max()) + 1
+    volume = np.bincount(source, minlength=size) + np.bincount(target, minlength=size)
+    cut = np.bincount(source[leaving], minlength=size) + np.bincount(target[leaving], minlength=size)
+    return float((cut[volume > 0] / volume[volume > 0]).mean())

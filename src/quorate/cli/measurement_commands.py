@@ -109,13 +109,15 @@ def _add_member_options(parser: argparse.ArgumentParser) -> None:
         "--k",
         dest="members_k",
         metavar="RULE",
-        help="number of clusters of each clustering: 25, 10:40, sqrt, linear, linear:50:20, candel, candel:7, mixture",
+        help="number of clusters of each clustering: 25, 10:40, sqrt, linear, linear:50:20, candel, candel:7, "
+        "mixture, gaussian",
     )
     parser.add_argument(
         "--base",
         metavar="NAME",
         default="auto",
-        help="algorithm of the clusterings, such as kmeans or spectral; auto tries both (default: %(default)s)",
+        help="algorithm of the clusterings: kmeans, spectral, gaussian or another; auto tries these "
+        "three (default: %(default)s)",
     )
     parser.add_argument(
         "--row-share",

@@ -533,10 +533,11 @@ def refuse_model(arguments: argparse.Namespace) -> None:
         raise ValueError("--model needs members that are made in this run; leave --checkpoint out")
     if arguments.device not in (None, "cpu"):
         raise ValueError("--model needs members that are made on the processor; leave --device out")
-    if arguments.base not in ("auto", "kmeans", "spectral"):
-        raise ValueError(
-            f"--model needs members of kmeans or spectral, which label new objects, got {arguments.base!r}"
-        )
+    from quorate.generation.bases import AUTO, BUILT_IN
+
+    if arguments.base not in (AUTO, *BUILT_IN):
+        known = ", ".join(BUILT_IN)
+        raise ValueError(f"--model needs members of {known}, which label new objects, got {arguments.base!r}")
     refuse_output(arguments.model_out, arguments.force)
 
 

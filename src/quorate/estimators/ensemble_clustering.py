@@ -55,10 +55,10 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         Number of clusterings.
     k, base, rows, columns
         As for `generate`: the number of clusters of each member, the clusterer, and the share of the objects and
-        columns that each member gets. By default the members are k-means or spectral clusterings, whichever suit the
-        data (``ensemble_.info["base"]`` gives the reason), and their numbers of clusters are derived from n_clusters.
-        With ``columns="auto"`` X may be a table of columns of any kind in memory: numbers, dates, yes or no,
-        categories, with gaps; `columns_` says how they became numbers.
+        columns that each member gets. By default the members are k-means, spectral or Gaussian clusterings, whichever
+        suit the data (``ensemble_.info["base"]`` gives the reason), and their numbers of clusters are derived from
+        n_clusters. With ``columns="auto"`` X may be a table of columns of any kind in memory: numbers, dates, yes or
+        no, categories, with gaps; `columns_` says how they became numbers.
     scale : None or "z", default None
         Whether to standardise the columns of X to mean 0 and standard deviation 1; those of new objects are scaled by
         the means and standard deviations of X. With None a warning says so if one column varies more than 15 times as
@@ -111,11 +111,11 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     Notes
     -----
     `predict` works in two steps. First each member labels the new objects: a k-means member by the nearest centre; a
-    spectral member links the object with its nearest landmarks and takes the centre nearest to their points; any
-    other clusterer by its own `predict`, or if it has none by the nearest mean of its clusters. Then an object takes
-    the cluster of the training objects that have the same row of labels; if there are none, the cluster with which
-    it has the highest mean co-association. So `predict` of the training objects returns `labels_` again, unless the
-    members were made from a share of the objects.
+    spectral member links the object with its nearest landmarks and takes the centre nearest to their points; a
+    Gaussian member takes the Gaussian that it most probably comes from; any other clusterer by its own `predict`, or if
+    it has none by the nearest mean of its clusters. Then an object takes the cluster of the training objects that have
+    the same row of labels; if there are none, the cluster with which it has the highest mean co-association. So
+    `predict` of the training objects returns `labels_` again, unless the members were made from a share of the objects.
 
     `transform` returns the mean co-association of each object with each cluster, from 0 to 1.
 

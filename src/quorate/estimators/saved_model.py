@@ -23,6 +23,7 @@ from quorate._io.paths import FilePath, format_of, is_standard, name_of
 from quorate._types import Consensus, Ensemble, Json
 from quorate.estimators.ensemble_clustering import EnsembleClustering
 from quorate.generation.features import Standard, View
+from quorate.generation.gaussian import Densities, Gaussians
 from quorate.generation.landmarks import Landmarks, SparseLandmarks
 from quorate.generation.members import Centres
 from quorate.generation.spectral import Embedded
@@ -41,7 +42,7 @@ def save_model(path: FilePath, model: EnsembleClustering, *, overwrite: bool = F
     path : str or path
         A name that ends in .npz. The file is written under another name and then renamed.
     model : EnsembleClustering
-        A fitted one, whose members are k-means or spectral clusterings, as they are by default.
+        A fitted one, whose members are k-means, spectral or Gaussian clusterings, as they are by default.
     overwrite : bool, default False
         Whether an existing file may be replaced.
 
@@ -52,8 +53,8 @@ def save_model(path: FilePath, model: EnsembleClustering, *, overwrite: bool = F
 
     Notes
     -----
-    The file holds the centres and landmarks of the members, distinct rows of labels, and names and scales of the
-    columns, but no object that was clustered; landmarks and centres are means or, for sparse measurements, objects.
+    The file holds the centres, landmarks and Gaussians of the members, distinct rows of labels, and names and scales of
+    the columns, but no object that was clustered; landmarks and centres are means or, for sparse measurements, objects.
 
     Examples
     --------
@@ -156,14 +157,20 @@ def _of_member(member: Any, place: int, arrays: dict[str, Array]) -> dict[str, A
         if values is not None:
             arrays[f"{place} {name}"] = values
 
-    if not isinstance(member, Centres | Embedded):
+    if not isinstance(member, Centres | Embedded | Gaussians):
         raise ValueError(
             "members of other clusterers cannot be saved without pickling them; a model is saved if its members are "
-            "k-means or spectral clusterings (base='auto', 'kmeans' or 'spectral')."
+            "k-means, spectral or Gaussian clusterings (base='auto', 'kmeans', 'spectral' or 'gaussian')."
         )
-    keep("centres", member.centres)
     keep("view columns", member.view.columns)
     keep("view matrix", member.view.matrix)
+    if isinstance(member, Gaussians):
+        keep("axes", member.directions)
+        keep("centre", member.centre)
+        for name, values in member.densities._asdict().items():
+            keep(name, values)
+        return {"kind": "gaussians"}
+    keep("centres", member.centres)
     if isinstance(member, Centres):
         return {"kind": "centres"}
     landmarks = member.landmarks
@@ -287,7 +294,7 @@ def _add_rows(model: EnsembleClustering, arrays: Mapping[str, Array]) -> None:
     categories = tuple(arrays[f"categories {place}"] for place in range(n_members))
     for values, member in zip(categories, model._models, strict=True):
         _require(values.ndim == 1 and values.dtype.kind == "i" and len(values), "labels of a member are no integers")
-        _require(values.min() >= 0 and values.max() < len(member.centres), "labels of a member are out of range")
+        _require(values.min() >= 0 and values.max() < member.n_clusters, "labels of a member are out of range")
     rows = Ensemble(
         arrays["rows"],
         arrays["counts"],
@@ -327,9 +334,11 @@ def _coding_of(description: Json, arrays: Mapping[str, Array]) -> MixedColumns |
     return MixedColumns(tuple(codes), left_out, _whole(description["n_gaps"], 0, 1 << 60, "the number of gaps"))
 
 
-def _member_of(facts: Json, place: int, arrays: Mapping[str, Array], n_columns: int) -> Centres | Embedded:
+def _member_of(facts: Json, place: int, arrays: Mapping[str, Array], n_columns: int) -> Centres | Embedded | Gaussians:
     view = _view_of(place, arrays, n_columns)
     width = view.width(n_columns)
+    if facts["kind"] == "gaussians":
+        return _gaussians_of(place, arrays, view, width)
     centres = _floats(arrays, f"{place} centres", 2, np.float32)
     _require(len(centres), "a member has no centres")
     if facts["kind"] == "centres":
@@ -342,6 +351,18 @@ def _member_of(facts: Json, place: int, arrays: Mapping[str, Array], n_columns: 
     length = facts["width"]
     _require(isinstance(length, float) and 0 < length < np.inf, "the length of links is out of range")
     return Embedded(landmarks, length, table, centres, view, {})
+
+
+def _gaussians_of(place: int, arrays: Mapping[str, Array], view: View, width: int) -> Gaussians:
+    directions, centre = _floats(arrays, f"{place} axes", 2), _floats(arrays, f"{place} centre", 1)
+    densities = Densities(
+        *(_floats(arrays, f"{place} {name}", n) for name, n in zip(Densities._fields, (2, 2, 1), strict=True))
+    )
+    d, k = len(centre), len(densities.constant)
+    _require(k and directions.shape == (width, d), "directions do not fit the columns")
+    fits = densities.quadratic.shape == (d * (d + 1) // 2, k) and densities.linear.shape == (d, k)
+    _require(fits, "Gaussians do not fit their directions")
+    return Gaussians(directions, centre, densities, view, {})
 
 
 def _view_of(place: int, arrays: Mapping[str, Array], n_columns: int) -> View:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._check import did_you_mean
+from quorate.generation.gaussian import Gaussian
 from quorate.generation.kmeans import KMeans
 from quorate.generation.spectral import Spectral
 
@@ -41,7 +42,10 @@ SOURCES: dict[str, Callable[[], Any]] = {"robust": _robust, "boosting": _boostin
 
 Array = NDArray[Any]
 
-BASES: dict[str, Callable[[], Any]] = {"kmeans": KMeans, "spectral": Spectral, **SOURCES}
+BUILT_IN: dict[str, type] = {"kmeans": KMeans, "spectral": Spectral, "gaussian": Gaussian}
+"""Settings of the built-in clusterers by the name of a base."""
+
+BASES: dict[str, Callable[[], Any]] = {**BUILT_IN, **SOURCES}
 """Functions by the name of a base; each returns a base or a list of bases."""
 
 AUTO = "auto"
@@ -62,7 +66,7 @@ class Base:
 
     @property
     def is_built_in(self) -> bool:
-        return isinstance(self.source, KMeans | Spectral)
+        return isinstance(self.source, tuple(BUILT_IN.values()))
 
     @property
     def is_kmeans(self) -> bool:
@@ -79,7 +83,7 @@ class Base:
     @property
     def name(self) -> str:
         if self.is_built_in:
-            return "kmeans" if self.is_kmeans else "spectral"
+            return next(name for name, kind in BUILT_IN.items() if isinstance(self.source, kind))
         return str(getattr(self.source, "__name__", type(self.source).__name__))
 
     @property
@@ -90,7 +94,7 @@ class Base:
     @property
     def default_rule(self) -> str:
         """The rule for k if the caller names none."""
-        return "spectral" if isinstance(self.source, Spectral) else "candel"
+        return "candel" if self.is_kmeans or not self.is_built_in else self.name
 
     @property
     def takes_k(self) -> bool:
@@ -119,7 +123,7 @@ def as_bases(base: Any) -> list[Base]:
         return [part for item in base for part in as_bases(item)]
     if inspect.isclass(base):
         raise TypeError(f"base must be a clusterer, not its class; pass {base.__name__}(...).")
-    if isinstance(base, KMeans | Spectral) or _is_clusterer(base) or callable(base) or hasattr(base, "members"):
+    if isinstance(base, tuple(BUILT_IN.values())) or _is_clusterer(base) or callable(base) or hasattr(base, "members"):
         return [Base(base)]
     raise TypeError(
         f"base must be a clusterer (with fit_predict, or fit and labels_), a callable (X, k, rng) -> labels, a name of "

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,13 @@ from quorate._io.feature_array import BlockArray
 from quorate._io.source import Block, Part, Source
 from quorate.generation.bases import as_bases, is_auto
 from quorate.generation.features import WHOLE, Features, features_of
+from quorate.generation.gaussian import Gaussians
 from quorate.generation.kmeans import assign, train
-from quorate.generation.members import Centres, Plan, facts_of_plan, facts_of_training
+from quorate.generation.members import Centres, Plan, facts_of_plan, facts_of_training, train_alone
 from quorate.generation.plans import Request, make_plans
 from quorate.generation.runner import Options
 from quorate.generation.sampling import Share, as_rows
-from quorate.generation.spectral import Embedded, train_and_label
+from quorate.generation.spectral import Embedded
 from quorate.generation.trial import Trial
 from quorate.ops.threads import Stop, n_threads
 
@@ -108,7 +109,7 @@ class Gathering:
         self._turn.notify_all()
 
 
-Model = Centres | Embedded
+Model = Centres | Embedded | Gaussians
 
 
 class TrainedMembers(NamedTuple):
@@ -121,18 +122,17 @@ class TrainedMembers(NamedTuple):
     def labels(self, values: Array) -> Array:
         """Return the labels of all members for a block of measurements, of shape (n_rows, n_members)."""
         block = replace(self.features, data=values, ids=None)
-        widest = max(len(model.centres) for model in self.models)
+        widest = max(model.n_clusters for model in self.models)
         labels = np.empty((len(values), len(self.models)), dtype=narrowest(widest))
-        shared = [place for place, model in enumerate(self.models) if _sees_all(model)]
+        shared = {place: model.centres for place, model in enumerate(self.models) if _sees_all(model)}
         if shared:
-            centres = [self.models[place].centres for place in shared]
-            labels[:, shared] = assign(block, (None, WHOLE), centres, Stop())
+            labels[:, list(shared)] = assign(block, (None, WHOLE), list(shared.values()), Stop())
         for place in set(range(len(self.models))) - set(shared):
             labels[:, place] = self.models[place].labels(block)
         return labels
 
 
-def _sees_all(model: Model) -> bool:
+def _sees_all(model: Model) -> TypeGuard[Centres]:
     """Whether this is a member of k-means on all columns; such members label a block together."""
     return isinstance(model, Centres) and model.view.is_whole
 
@@ -160,7 +160,8 @@ def _refuse_what_needs_all_rows(request: Request) -> None:
     if foreign:
         raise ValueError(
             f"{', '.join(dict.fromkeys(foreign))} must see all objects at once, and measurements in blocks are never "
-            f"all in memory; use base='kmeans', 'spectral' or 'auto', or quorate.generate on a part of the objects."
+            f"all in memory; use base='kmeans', 'spectral', 'gaussian' or 'auto', or "
+            f"quorate.generate on a part of the objects."
         )
     rows = as_rows(request.rows)
     if not isinstance(rows, Share) or rows.share != 1:
@@ -169,13 +170,13 @@ def _refuse_what_needs_all_rows(request: Request) -> None:
 
 def _train(features: Features, plan: Plan) -> tuple[Model, dict[str, Any]]:
     """Train one member; its labels of the objects are not computed."""
-    rng, stop = np.random.default_rng(plan.seed), Stop()
-    assert plan.k is not None
     facts = facts_of_plan(plan, None, features)
     if plan.base.is_kmeans:
-        result = train(features, (None, plan.view), plan.k, rng, plan.base.source, stop)
+        assert plan.k is not None
+        rng = np.random.default_rng(plan.seed)
+        result = train(features, (None, plan.view), plan.k, rng, plan.base.source, Stop())
         return Centres(result.centres, plan.view), {**facts, **facts_of_training(result)}
-    model, _ = train_and_label(features, (None, plan.view), plan.k, rng, plan.base.source, stop)
+    model, _ = train_alone(features, plan, Stop())
     return model, {**facts, **model.facts}
 
 

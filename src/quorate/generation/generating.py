@@ -63,17 +63,21 @@ def generate(
         - "candel" or ("candel", k0): [k0, min(sqrt(n), 100)], with k0 = 2 by default;
         - "spectral" or ("spectral", k0): [min(20, n/10), min(60, n/5)], but not below k0;
         - "mixture": [g, g + 20], where g is the number of Gaussians found in the data, but at least 10;
-        - "default" or ("default", k0), also if k is None: "spectral" for spectral members, "candel" for others.
+        - "gaussian" or ("gaussian", k0): [k0, 2 k0 + 2], with k0 = 2 by default, but at most n/4;
+        - "default" or ("default", k0), also if k is None: "spectral" for spectral members, "gaussian" for Gaussian
+          ones, "candel" for others.
 
         If k is None, a scikit-learn clusterer keeps its own number of clusters.
-    base : None, str, KMeans, Spectral, clusterer, callable, or a list of these
+    base : None, str, KMeans, Spectral, Gaussian, clusterer, callable, or a list of these
         The clusterer of the members, or a list of clusterers that members take in turn.
 
-        - "auto": "kmeans" or "spectral", chosen by a trial of both; ``info["base"]`` gives the reason, and
+        - "auto": "kmeans", "spectral" or "gaussian", chosen by a trial of them; ``info["base"]`` gives the reason, and
           ``info["method"]``, for at most 100,000 objects, the consensus function that suited them best;
         - "kmeans" or None: the built-in k-means; ``quorate.generation.KMeans(...)`` changes its settings;
         - "spectral": the landmark-spectral clusterer, which finds clusters of any shape;
           ``quorate.generation.Spectral(...)`` changes its settings;
+        - "gaussian": mixtures of Gaussians, which find overlapping ellipses of unequal size and shape;
+          ``quorate.generation.Gaussian(...)`` changes its settings;
         - another name in ``quorate.generation.BASES``;
         - a scikit-learn clusterer: it is cloned for each member, with the member's k and seed; its label -1 means
           missing;
@@ -122,11 +126,11 @@ def generate(
     Notes
     -----
     With base="auto" up to 10,000 objects (3,000 if they have more than 128 columns or are sparse) are clustered on
-    trial by 20 members of both kinds, and the members of the chosen kind are used in the ensemble; of more objects,
+    trial by 20 members of each kind, and the members of the chosen kind are used in the ensemble; of more objects,
     3,000 are drawn for the trial, and up to 100,000 objects get the better of two consensus functions, judged at these
-    3,000. The built-in k-means costs one pass over X for each member, O(n k d), which members
-    that get all of X share, plus training on a sample whose size does not depend on n. For spectral members see
-    `quorate.generation.Spectral`. The memory needed beyond X and the labels is a few blocks of rows, the samples, and
+    3,000. The built-in k-means costs one pass over X for each member, O(n k d), which members that get all of X share,
+    plus training on a sample whose size does not depend on n. For the others see `quorate.generation.Spectral` and
+    `quorate.generation.Gaussian`. The memory needed beyond X and the labels is a few blocks of rows, the samples, and
     the labels of the members that are being computed.
 
     Examples

@@ -166,8 +166,8 @@ class _Mixture:
         return float(parameters + rest - np.log(np.maximum(self.total, _TINY)).sum())
 
 
-RULES = ("sqrt", "linear", "mixture", "candel", "spectral", "default")
-FROM_K0 = ("default", "candel", "spectral")
+RULES = ("sqrt", "linear", "mixture", "candel", "spectral", "gaussian", "default")
+FROM_K0 = ("default", "candel", "spectral", "gaussian")
 """Rules that accept k0, the lowest number of clusters."""
 
 
@@ -189,8 +189,8 @@ def numbers_by_rule(k: Any, features: Features, rng: np.random.Generator, defaul
     """Return what the option `k` means for these features; `default` names the rule that suits the base.
 
     `k` is one of: an int; a range; a pair (low, high), both included; "sqrt"; "linear" or ("linear", A, B); "mixture";
-    or "candel", "spectral" or "default", alone or with the lowest number of clusters, as in ("candel", k0). Rules never
-    ask for more clusters than there are objects.
+    or "candel", "spectral", "gaussian" or "default", alone or with the lowest number of clusters, as in ("candel", k0).
+    Rules never ask for more clusters than there are objects.
     """
     n_objects = features.n_objects
     if isinstance(k, numbers.Integral):
@@ -273,6 +273,8 @@ def _by_rule(name: str, arguments: tuple[Any, ...], features: Features, rng: Any
     if name == "spectral":
         low = max(first, min(20, n_objects // 10))
         return low, max(low, min(60, n_objects // 5)), f"spectral with k0 = {first}"
+    if name == "gaussian":
+        return first, max(first, min(2 * first + 2, n_objects // 4)), f"gaussian with k0 = {first}"
     if name == "candel":
         return first, max(first, min(math.isqrt(n_objects), 100)), f"candel with k0 = {first}"
     components = number_of_gaussians(features, rng)

@@ -108,7 +108,7 @@ def train(
         chosen = drawn if rows is None else rows[drawn]
     sample = features.prepared(chosen, view)
     n_clusters = min(n_clusters, size)
-    start = random_rows(sample, n_clusters, rng) if settings.init == "random" else _plus_plus(sample, n_clusters, rng)
+    start = random_rows(sample, n_clusters, rng) if settings.init == "random" else plus_plus(sample, n_clusters, rng)
     return lloyd(sample, start, (settings.max_iter, size // 100 if size < n_rows else 0), stop)
 
 
@@ -211,7 +211,7 @@ def random_rows(sample: Any, n_clusters: int, rng: np.random.Generator) -> NDArr
     return _dense(sample[np.sort(rng.choice(sample.shape[0], n_clusters, replace=False))])
 
 
-def _plus_plus(sample: Any, n_clusters: int, rng: np.random.Generator) -> NDArray[np.float32]:
+def plus_plus(sample: Any, n_clusters: int, rng: np.random.Generator) -> NDArray[np.float32]:
     """Draw the first centres by k-means++.
 
     Each next centre is drawn with a probability proportional to its squared distance to the nearest centre so far.

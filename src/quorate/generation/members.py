@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from quorate._data.coding import narrowest
 from quorate.generation.bases import Base, Clustered, cluster_by, coded
 from quorate.generation.features import WHOLE, Features, Numbers, View
+from quorate.generation.gaussian import Gaussian, Gaussians, train_gaussians
 from quorate.generation.kmeans import Trained, assign, means_of_blocks, train
 from quorate.generation.sampling import Packed, unpack
-from quorate.generation.spectral import Embedded, label_all, train_and_label
+from quorate.generation.spectral import Embedded, train_and_label
 from quorate.ops.threads import Stop
 
 Array = NDArray[Any]
@@ -46,6 +47,10 @@ class Centres:
     centres: NDArray[np.float32]
     view: View
 
+    @property
+    def n_clusters(self) -> int:
+        return len(self.centres)
+
     def labels(self, features: Features) -> Array:
         return assign(features, (None, self.view), [self.centres], Stop())[:, 0]
 
@@ -76,7 +81,7 @@ class Member(NamedTuple):
     number: int
     labels: Array
     facts: dict[str, Any]
-    model: Centres | Embedded | Fitted | None
+    model: Centres | Embedded | Gaussians | Fitted | None
 
 
 def run_members(features: Features, plans: list[Plan], keep_models: bool, stop: Stop) -> list[Member]:
@@ -84,7 +89,7 @@ def run_members(features: Features, plans: list[Plan], keep_models: bool, stop: 
     if len(plans) > 1 or plans[0].base.is_kmeans:
         return _built_in(features, plans, keep_models, stop)
     if plans[0].base.is_built_in:
-        return [_spectral(features, plans[0], keep_models, stop)]
+        return [_alone(features, plans[0], keep_models, stop)]
     try:
         return [_foreign(features, plans[0], keep_models, stop)]
     except (ValueError, TypeError, MemoryError) as error:
@@ -115,15 +120,22 @@ def _built_in(features: Features, plans: list[Plan], keep_models: bool, stop: St
     ]
 
 
-def _spectral(features: Features, plan: Plan, keep_models: bool, stop: Stop) -> Member:
-    """Compute a member of spectral clustering."""
-    rows = rows_of_plan(features, plan)
+def train_alone(features: Features, plan: Plan, stop: Stop) -> tuple[Embedded | Gaussians, Array | None]:
+    """Train a spectral or a Gaussian member; return the model, and the labels of its objects if they were found too."""
+    seen, rng = (rows_of_plan(features, plan), plan.view), np.random.default_rng(plan.seed)
     assert plan.k is not None
-    rng = np.random.default_rng(plan.seed)
-    model, labels = train_and_label(features, (rows, plan.view), plan.k, rng, plan.base.source, stop)
+    if isinstance(plan.base.source, Gaussian):
+        return train_gaussians(features, seen, plan.k, rng, plan.base.source, stop), None
+    return train_and_label(features, seen, plan.k, rng, plan.base.source, stop)
+
+
+def _alone(features: Features, plan: Plan, keep_models: bool, stop: Stop) -> Member:
+    """Compute a spectral or a Gaussian member."""
+    rows = rows_of_plan(features, plan)
+    model, labels = train_alone(features, plan, stop)
     labelled = None if plan.fill else rows
     if labels is None or labelled is not rows:
-        labels = label_all(model, features, labelled, stop)
+        labels = model.labels(features, labelled, stop)
     if labelled is not None:
         labels = _spread(features.n_objects, labelled, labels[:, None])[:, 0]
     facts = {**facts_of_plan(plan, rows, features), **model.facts}

@@ -38,11 +38,12 @@ from quorate.generation.features import (
     refuse_empty,
     shift_and_scale,
 )
+from quorate.generation.gaussian import Gaussians, GaussianTables
 from quorate.generation.kmeans import Trained, train
 from quorate.generation.landmarks import Landmarks
-from quorate.generation.members import Centres, Plan, facts_of_plan, facts_of_training, rows_of_plan
+from quorate.generation.members import Centres, Plan, facts_of_plan, facts_of_training, rows_of_plan, train_alone
 from quorate.generation.runner import Options, tell_made
-from quorate.generation.spectral import Embedded, train_and_label
+from quorate.generation.spectral import Embedded
 from quorate.ops.threads import Stop, n_threads
 
 ROOM = 0.6
@@ -144,6 +145,9 @@ def resident_features(X: Any, device: str | None) -> tuple[Features, Card | None
     return (features.on_host(), None) if device == "cpu" else (features, card)
 
 
+ROWS_AT_ONCE = 1 << 18
+"""The number of objects whose products of coordinates are held on a card at once."""
+
 Done = tuple[Plan, dict[str, Any], Any]
 """A member that is labelled: its plan, its facts, and its model or None."""
 
@@ -205,17 +209,17 @@ class _Maker:
         self._stop = Stop()
 
     def members(self, plans: list[Plan]) -> Iterator[Done]:
-        """Yield the members as they are finished: k-means members of one view together, spectral ones one by one."""
+        """Yield the members as they are finished: k-means members of one view together, all others one by one."""
         wanted = self._options.n_jobs
         n_workers = n_threads() if wanted is None or wanted < 1 else wanted
         with ThreadPoolExecutor(min(n_workers, len(plans))) as pool:
             try:
                 kmeans = [plan for plan in plans if plan.base.is_kmeans]
-                spectral = [plan for plan in plans if not plan.base.is_kmeans]
+                others = [plan for plan in plans if not plan.base.is_kmeans]
                 trained = zip(kmeans, pool.map(self._train, kmeans), strict=True)
-                embedded = zip(spectral, pool.map(self._train_spectral, spectral), strict=True)
+                models = zip(others, pool.map(self._train_alone, others), strict=True)
                 yield from self._assigned(list(trained))
-                for plan, (model, known) in embedded:
+                for plan, (model, known) in models:
                     yield self._labelled(plan, model, known)
             except BaseException:
                 self._stop.set()
@@ -226,10 +230,8 @@ class _Maker:
         seen = rows_of_plan(self._features, plan), plan.view
         return train(self._features, seen, plan.k, np.random.default_rng(plan.seed), plan.base.source, self._stop)
 
-    def _train_spectral(self, plan: Plan) -> tuple[Embedded, Any]:
-        assert plan.k is not None
-        seen, rng = (rows_of_plan(self._features, plan), plan.view), np.random.default_rng(plan.seed)
-        return train_and_label(self._features, seen, plan.k, rng, plan.base.source, self._stop)
+    def _train_alone(self, plan: Plan) -> tuple[Embedded | Gaussians, Any]:
+        return train_alone(self._features, plan, self._stop)
 
     def _assigned(self, trained: list[tuple[Plan, Trained]]) -> Iterator[Done]:
         """Label all objects by k-means members; members with the same view share a pass over X."""
@@ -248,26 +250,44 @@ class _Maker:
                 }
                 yield plan, facts, Centres(result.centres, view) if self._options.keep_models else None
 
-    def _labelled(self, plan: Plan, model: Embedded, known: Any) -> Done:
-        """Label all objects by a spectral member; `known` are labels that training has found already, or None."""
-        seen, landmarks = seen_by(self._features, plan.view), model.landmarks
-        assert isinstance(landmarks, Landmarks), "X is dense"
-        tables = model.width, model.table, model.centres
-        parts = landmarks.points, landmarks.groups, landmarks.starts, landmarks.around, landmarks.neighbours
-        on_card = LandmarkModel(*parts, *tables)
+    def _labelled(self, plan: Plan, model: Embedded | Gaussians, known: Any) -> Done:
+        """Label all objects by a member; `known` are labels that training has found already, or None."""
         if known is not None and plan.packed is None:
             self._labels[:, plan.number] = self._card.to_card(known.astype(self._labels.dtype))
-        elif on_card.fits(seen.width) and seen.matrix is None:
-            label_by_landmarks(self._rows, seen, on_card, plan.number, self._labels)
+        elif isinstance(model, Gaussians):
+            self._label_by_mixture(plan, model)
         else:
-            host = self._features.on_host() if isinstance(self._features, DeviceFeatures) else self._features
-            self._labels[:, plan.number] = self._card.to_card(model.labels(host).astype(self._labels.dtype))
+            self._label_by_landmarks(plan, model)
         self._hide_unseen(plan)
         return (
             plan,
             {**facts_of_plan(plan, rows_of_plan(self._features, plan), self._features), **model.facts},
             model if self._options.keep_models else None,
         )
+
+    def _label_by_mixture(self, plan: Plan, model: Gaussians) -> None:
+        """Label all objects by a Gaussian member."""
+        xp, seen = self._card.xp, seen_by(self._features, plan.view)
+        tables = GaussianTables(*map(xp.asarray, model.tables))
+        for start, end, data in self._rows.blocks():
+            for first in range(0, end - start, ROWS_AT_ONCE):
+                last = min(first + ROWS_AT_ONCE, end - start)
+                rows = prepared_rows(self._rows, data, None, (first, last), seen, across=False)
+                found = tables.likeliest(rows.astype(xp.float64))
+                self._labels[start + first : start + last, plan.number] = found.astype(self._labels.dtype)
+
+    def _label_by_landmarks(self, plan: Plan, model: Embedded) -> None:
+        """Label all objects by a spectral member."""
+        seen, landmarks = seen_by(self._features, plan.view), model.landmarks
+        assert isinstance(landmarks, Landmarks), "X is dense"
+        tables = model.width, model.table, model.centres
+        parts = landmarks.points, landmarks.groups, landmarks.starts, landmarks.around, landmarks.neighbours
+        on_card = LandmarkModel(*parts, *tables)
+        if on_card.fits(seen.width) and seen.matrix is None:
+            label_by_landmarks(self._rows, seen, on_card, plan.number, self._labels)
+            return
+        host = self._features.on_host() if isinstance(self._features, DeviceFeatures) else self._features
+        self._labels[:, plan.number] = self._card.to_card(model.labels(host).astype(self._labels.dtype))
 
     def _hide_unseen(self, plan: Plan) -> None:
         """Mark the labels of objects that a member did not get as missing, unless they are to be filled in."""

@@ -114,9 +114,15 @@ class Embedded:
     view: View
     facts: dict[str, Any]
 
-    def labels(self, features: Features) -> NDArray[Any]:
-        """Return the labels of objects, which may be new."""
-        return label_all(self, features, None, Stop())
+    @property
+    def n_clusters(self) -> int:
+        return len(self.centres)
+
+    def labels(self, features: Features, rows: Numbers = None, stop: Stop | None = None) -> NDArray[Any]:
+        """Return the labels of objects, which may be new, computed in blocks; of those in `rows` if they are given."""
+        n_rows = features.n_objects if rows is None else len(rows)
+        blocks = features.blocks(rows, self.view)
+        return _labels(self, (self.landmarks.search(block) for _, _, block in blocks), n_rows, stop or Stop())
 
 
 def train_and_label(
@@ -154,13 +160,6 @@ def train_and_label(
     facts |= {"n_iter": trained.n_iter, "converged": trained.converged}
     member = Embedded(landmarks, width, table, trained.centres, view, facts)
     return member, _labels(member, _in_blocks(near), n_rows, stop) if drawn is None else None
-
-
-def label_all(member: Embedded, features: Features, rows: Numbers, stop: Stop) -> NDArray[Any]:
-    """Return the labels of all objects, or of those in `rows`, computed in blocks."""
-    n_rows = features.n_objects if rows is None else len(rows)
-    blocks = features.blocks(rows, member.view)
-    return _labels(member, (member.landmarks.search(block) for _, _, block in blocks), n_rows, stop)
 
 
 def _labels(member: Embedded, parts: Iterable[Near], n_rows: int, stop: Stop) -> NDArray[Any]:

@@ -1,8 +1,7 @@
-"""base="auto": choose k-means or spectral members, and the consensus function, by a trial on some of the objects.
+"""base="auto": choose the kind of members and the consensus function by a trial on some of the objects.
 
-The kind and the method are chosen whose consensus has the lowest normalised cut in the graph of nearest neighbours,
-unless the judge of labellings (`generation.judge`) clearly prefers another one. If only a part of the objects was on
-trial, the method is chosen once the members of all objects are there.
+The kind and the method are chosen whose consensus the judge of labellings (`generation.judge`) prefers. If only a part
+of the objects was on trial, the method is chosen once the members of all objects are there.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from quorate._data.rows import compress
 from quorate._solve.run_method import AUTO, pick
 from quorate._types import MAX_BYTES, Ensemble
 from quorate.generation.features import WHOLE, Features
-from quorate.generation.judge import CUT, Scene, mark, scene_of, terms
+from quorate.generation.judge import CUT, Scene, mark, marks, scene_of, terms
 from quorate.generation.k_rules import first_k, k_within
 from quorate.generation.landmarks import DIRECTIONS, principal_directions, projected
 from quorate.generation.members import Member, Plan
@@ -24,7 +23,7 @@ from quorate.generation.plans import Request, make_plans
 from quorate.generation.runner import FinishedMembers, Options, as_coded, run_plans
 from quorate.ops.threads import one_blas_thread
 
-KINDS = ("spectral", "kmeans")
+KINDS = ("spectral", "kmeans", "gaussian")
 """The kinds that are compared; the first is taken if they are equal or if they cannot be compared."""
 
 WHOLE_TRIAL = 10_000
@@ -40,9 +39,6 @@ METHODS_OF_ALL = METHODS_TRIED[:2]
 """The consensus functions of all objects that are compared afterwards if only a part of the objects was on trial."""
 MOST_COMPARED = 100_000
 """The largest number of objects for which this is done, so that it costs little; more were not measured."""
-SURE = 1.0
-"""The judge overrules the lowest cut if the mark of another consensus is higher by more than this."""
-
 _TRIAL = 2**32 - 3
 """The key among the children of a seed under which the trial draws."""
 
@@ -65,13 +61,13 @@ class Judged(NamedTuple):
 
 
 class Trial:
-    """A trial of both kinds of members, which decides from the features alone which kind suits them.
+    """A trial of all kinds of members, which decides from the features alone which kind suits them.
 
     First all objects, or a sample of them, are clustered by TRIAL_MEMBERS members of each kind. Then the consensus of
-    each kind is computed, by several methods if the trial is of all objects. The kind and the method whose consensus
-    has the lowest normalised cut are chosen, unless the mark of another one is clearly higher. This needs the number of
-    clusters of the consensus, which is the lowest number that the rule for k is given. The number of members asked for
-    and the shares of objects and columns that they get are not used, so that the choice does not depend on them.
+    each kind is computed, by several methods if the trial is of all objects. The kind and the method are chosen whose
+    consensus has the highest mark; of equals the first. This needs the number of clusters of the consensus, which is
+    the lowest number that the rule for k is given. The number of members asked for and the shares of objects and
+    columns that they get are not used, so that the choice does not depend on them.
     """
 
     def __init__(self, features: Features, request: Request, entropy: int, options: Options) -> None:
@@ -80,10 +76,10 @@ class Trial:
         self._made: dict[str, FinishedMembers] = {}
         self._base = ""
         self._drawn: tuple[NDArray[np.intp], int] | None = None
-        self._near: NDArray[np.int32] | None = None
+        self._scene: Scene | None = None
 
     def decided(self) -> TrialOutcome:
-        """Try both kinds and return what suits the features."""
+        """Try all kinds and return what suits the features."""
         n_clusters = first_k(self._request.k)
         if n_clusters is None:
             reason = f"{KINDS[0]}: no kinds were tried, because the number of clusters wanted in the end is not known"
@@ -93,15 +89,15 @@ class Trial:
             return TrialOutcome(
                 self._request._replace(base="kmeans"), "kmeans: too few objects to try kinds of members"
             )
-        best, rivals = _chosen(self._judged(sample, n_clusters))
+        found = self._judged(sample, n_clusters)
+        best = max(found, key=lambda one: one.mark)
+        other = max((one for one in found if one.base != best.base), key=lambda one: one.mark)
         self._base = best.base if sample is self._features else ""
         seen = "all objects" if sample is self._features else f"{sample.n_objects:,} of the objects"
-        other = min((one for one in rivals if one.base != best.base), key=lambda one: one.cut)
         reason = (
-            f"{best.base}: their consensus by {best.method} cuts {best.cut:.2%} of the links between nearest "
-            f"neighbours, that of {other.base} members by {other.method} {other.cut:.2%}; the judge of "
-            f"labellings rates it {abs(best.mark - other.mark):.2f} {'higher' if best.mark >= other.mark else 'lower'} "
-            f"({seen}, {n_clusters:,} clusters)"
+            f"{best.base}: the judge of labellings rates their consensus by {best.method} {best.mark - other.mark:.2f} "
+            f"higher than that of {other.base} members by {other.method}; they cut {best.cut:.2%} and {other.cut:.2%} "
+            f"of the links between nearest neighbours ({seen}, {n_clusters:,} clusters)"
         )
         return TrialOutcome(self._request._replace(base=best.base), reason, best.method if self._base else None)
 
@@ -119,19 +115,20 @@ class Trial:
     def method_of_all(self, ensemble: Ensemble) -> str | None:
         """Return the method that suits the members of all objects, if only a part of the objects was on trial.
 
-        The consensuses of all objects are compared by the normalised cut in the graph of the objects that were on
-        trial. None means that there is no choice: nothing was drawn, there are too many objects, or "auto" would take
-        another method anyway.
+        The judge compares the consensuses of all objects at those that were on trial. None means that there is no
+        choice: nothing was drawn, there are too many objects, or "auto" would take another method anyway.
         """
-        if self._near is None or self._drawn is None or ensemble.n_objects > MOST_COMPARED:
+        if self._scene is None or self._drawn is None or ensemble.n_objects > MOST_COMPARED:
             return None
-        (drawn, n_clusters), near = self._drawn, self._near
+        (drawn, n_clusters), scene = self._drawn, self._scene
         rows, inverse = compress(ensemble)
         if rows.n_rows < n_clusters or pick(ensemble, n_clusters, MAX_BYTES).method != METHODS_TRIED[0]:
             return None
         how = self._entropy, n_clusters
-        cuts = {name: normalised_cut(_solved(rows, name, *how)[inverse[drawn]], near) for name in METHODS_OF_ALL}
-        return min(cuts, key=cuts.__getitem__)
+        found = [_solved(rows, name, *how)[inverse[drawn]] for name in METHODS_OF_ALL]
+        # not every cluster may be among the objects on trial
+        rated = marks([np.unique(labels, return_inverse=True)[1] for labels in found], scene)
+        return METHODS_OF_ALL[int(np.argmax(rated))]
 
     def _sample(self, n_clusters: int) -> Features:
         """Return all objects, or TRIAL_OBJECTS of them, shifted and scaled as all objects are.
@@ -156,7 +153,7 @@ class Trial:
     def _judged(self, sample: Features, n_clusters: int) -> list[Judged]:
         """Judge the consensus of each kind by each method that is tried."""
         scene = scene_of(sample)
-        self._near = scene.near
+        self._scene = scene
         tried = METHODS_TRIED if sample is self._features else METHODS_TRIED[:1]
         ensembles = {base: self._ensemble(sample, base) for base in KINDS}
         return [
@@ -204,25 +201,3 @@ def _solved(rows: Ensemble, method: str, entropy: int, n_clusters: int) -> NDArr
 
     rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_TRIAL, n_clusters)))
     return METHODS[method].solve(rows, n_clusters, rng=rng).labels
-
-
-def _chosen(found: list[Judged]) -> tuple[Judged, list[Judged]]:
-    """Return the consensus with the lowest cut, or with the highest mark if the judge is sure, and the others."""
-    lowest = min(found, key=lambda one: one.cut)
-    highest = max(found, key=lambda one: one.mark)
-    best = highest if highest.mark > lowest.mark + SURE else lowest
-    return best, [one for one in found if one is not best]
-
-
-def normalised_cut(labels: NDArray[Any], near: NDArray[np.int32]) -> float:
-    """Return the mean over clusters of the share of a cluster's links that leave it.
-
-    Each object is linked with the objects in its row of `near`, an array of shape (n, q).
-    """
-    source = np.repeat(labels, near.shape[1])
-    target = labels[near.ravel()]
-    leaving = source != target
-    size = int(labels.max()) + 1
-    volume = np.bincount(source, minlength=size) + np.bincount(target, minlength=size)
-    cut = np.bincount(source[leaving], minlength=size) + np.bincount(target[leaving], minlength=size)
-    return float((cut[volume > 0] / volume[volume > 0]).mean())

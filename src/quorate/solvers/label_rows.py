@@ -8,6 +8,7 @@ membership of 1 give the same results as rows of labels, bit for bit.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any, cast
 
@@ -105,15 +106,16 @@ def shared_masses(ensemble: AnyEnsemble, weights: FloatArray, most_clusters: int
     return fold_on_card(ensemble, weights)
 
 
-def reweighted(ensemble: E, weights: FloatArray, **others: Any) -> E:
-    """The ensemble with other member weights, and perhaps other fields beside the rows."""
+def reweighted(ensemble: E, weights: FloatArray, info: Mapping[str, Any] | None = None) -> E:
+    """The ensemble with other member weights, and perhaps other facts."""
+    info = ensemble.info if info is None else info
     if ensemble.pieces is not None:
-        return cast(E, cast(Any, ensemble).changed(reweighted, weights, weights=weights, **others))
+        return cast(E, cast(Any, ensemble).changed(reweighted, weights, weights=weights, info=info))
     if ensemble.card is None:
-        return replace(ensemble, weights=weights, **others)
+        return replace(ensemble, weights=weights, info=info)
     from quorate._device.device_ensemble import reweighted_on_card
 
-    lighter: E = reweighted_on_card(ensemble, weights, **others)
+    lighter: E = reweighted_on_card(ensemble, weights, info)
     return lighter
 
 
