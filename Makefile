@@ -97,7 +97,7 @@ papers: $(STAMP)    ## the five papers' tables and figures beside ours: make pap
 accuracy: $(STAMP)  ## default Quorate beside scikit-learn's clusterers on labelled data: make accuracy DATA=folder [ARGS=--quick]
 	$(BIN)/python -m benchmarks.accuracy $(if $(DATA),--data $(DATA)) $(ARGS)
 
-judge: $(STAMP)     ## fit the judge of labellings and say how often it is right: make judge DATA=folder [ARGS=--fit]
+judge: $(STAMP)     ## how often the judge of labellings is right: make judge DATA=folder [ARGS="--page --fit"]
 	$(BIN)/python -m benchmarks.judge $(if $(DATA),--data $(DATA)) $(ARGS)
 
 trust: $(STAMP)     ## how far results can be believed: make trust DATA=folder [ARGS=--quick]

@@ -1,6 +1,7 @@
-"""`python -m benchmarks.judge --data FOLDER`: measure candidates, fit the weights, write them and docs/judge.md.
+"""`python -m benchmarks.judge --data FOLDER`: measure candidates, and write docs/judge.md.
 
-Resumable: what was measured stands in build/judge.jsonl and is not measured again. `--fit` only fits and writes.
+Resumable: what was measured stands in build/judge.jsonl and is not measured again. `--page` measures nothing more, and
+`--fit` fits the weights anew and writes them into the code.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from benchmarks.accuracy.sets import LARGE, RAW, SETS, group_of, prepared
 from benchmarks.judge.fitting import TERMS, Table, fitted
 from benchmarks.judge.mixed import measure_mixed
 from benchmarks.judge.page import write_page
+from quorate.generation.judge import WEIGHTS
 
 STORE = Path("build/judge.jsonl")
 CODE = Path("src/quorate/generation/judge.py")
@@ -30,9 +32,10 @@ GENERATED = 30
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", default=os.environ.get("QUORATE_DATA"), help="folder of data sets (or QUORATE_DATA)")
-    parser.add_argument("--fit", action="store_true", help="measure nothing more: fit, write the weights and the page")
+    parser.add_argument("--page", action="store_true", help="measure nothing more")
+    parser.add_argument("--fit", action="store_true", help="fit the weights anew and write them into the code")
     arguments = parser.parse_args()
-    if not arguments.fit:
+    if not arguments.page:
         if not arguments.data:
             raise SystemExit("name the folder of data sets with --data or QUORATE_DATA")
         os.environ["QUORATE_DATA"] = arguments.data
@@ -40,8 +43,10 @@ def main() -> None:
         names = [name for name in SETS if name not in LARGE and name not in RAW]
         measure_mixed(names, lambda name, seed: _drawn(*prepared(name)[:2], seed))
     tables = read_tables()
-    weights = fitted([table for table in tables if table.group in ("generated", "half A")])
-    write_weights(dict(zip(TERMS, weights, strict=True)))
+    weights = np.array(list(WEIGHTS.values()))
+    if arguments.fit:
+        weights = fitted([table for table in tables if table.group in ("generated", "half A")])
+        write_weights(dict(zip(TERMS, weights, strict=True)))
     write_page(tables, weights)
 
 
