@@ -163,7 +163,7 @@ def canonical_labels(labels: Any, n_labels: int) -> Any:
     if isinstance(labels, np.ndarray):
         return canonical(labels.astype(np.int32, copy=False), n_labels)
     if isinstance(labels, PartedArray):
-        return renumbered(numbers_by_appearance(labels, n_labels), labels)
+        return with_numbers(numbers_by_appearance(labels, n_labels), labels)
     from quorate._device.card_rows import canonical_on_card
 
     return canonical_on_card(labels)
@@ -187,7 +187,7 @@ def _order_of_appearance(labels: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 @row_by_row()
-def renumbered(number: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArray[np.int32]:
+def with_numbers(number: NDArray[np.int32], labels: Any) -> Any:
     """The number of each label."""
     return number[labels]
 
@@ -648,10 +648,10 @@ def _pass_over(rng: np.random.Generator, n_draws: int, block: int = 1 << 20) -> 
     """Leave a generator as it is after so many numbers in [0, 1)."""
     bits = rng.bit_generator
     if isinstance(bits, (np.random.PCG64, np.random.PCG64DXSM)):
-        half = {key: bits.state[key] for key in ("has_uint32", "uinteger")}
+        before = bits.state
         bits.advance(n_draws)
         # `advance` forgets the half of a number that is left of a draw of 32 bits
-        bits.state = {**bits.state, **half}
+        bits.state = {**before, "state": bits.state["state"]}
         return
     for start in range(0, n_draws, block):
         rng.random(min(block, n_draws - start))

@@ -23,7 +23,7 @@ DENSE_ENTRIES = 2**22
 """Up to so many entries the table between all clusters and those of one member is counted densely."""
 
 
-def components(ensemble: AnyEnsemble, n_clusters: int) -> NDArray[np.int32] | None:
+def components(ensemble: AnyEnsemble, n_clusters: int) -> Any:
     """The connected component of each row (over shared clusters) if there are exactly n_clusters of them, else None.
 
     The components are then the only partition into so many parts that separates no two objects of any cluster: the
@@ -62,7 +62,8 @@ def _components_of_clusters(part: Ensemble) -> NDArray[np.int32]:
 def _components_of_rows(ensemble: Ensemble, of_clusters: NDArray[np.int32]) -> NDArray[np.int32]:
     first = (ensemble.labels >= 0).argmax(axis=1)
     labels = np.take_along_axis(ensemble.labels, first[:, None], axis=1)[:, 0]
-    return of_clusters[ensemble.offsets[first] + labels]
+    found: NDArray[np.int32] = of_clusters[ensemble.offsets[first] + labels]
+    return found
 
 
 def _soft_components(ensemble: SoftEnsemble) -> NDArray[np.int32]:

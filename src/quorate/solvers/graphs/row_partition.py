@@ -22,11 +22,11 @@ from quorate.solvers.label_rows import (
     look_up,
     numbers_by_appearance,
     one_cluster,
-    renumbered,
     rows_drawn_by_count,
     take,
     tally,
     winners_share,
+    with_numbers,
 )
 from quorate.solvers.label_space.moving import refilled
 from quorate.solvers.members import by_member_name
@@ -241,7 +241,7 @@ def meta_cluster_consensus(
     groups, objective = group()
     winner, n_repaired = fill_clusters(ensemble, winners(ensemble, groups, n_clusters, rng), n_clusters)
     numbers = numbers_by_appearance(winner, n_clusters)
-    labels, groups = renumbered(numbers, winner), numbers[groups]
+    labels, groups = with_numbers(numbers, winner), numbers[groups]
     return Consensus(
         labels=labels,
         objective=objective,
