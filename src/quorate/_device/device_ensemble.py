@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from quorate._device.card import Card
 from quorate._device.card_rows import content_order, extent
 from quorate._device.choose import Kind
-from quorate._types import Ensemble, EnsembleFields, FieldsBesideRows, read_only
+from quorate._types import Ensemble, EnsembleFields, FieldsBesideRows, Info, read_only
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -133,9 +133,9 @@ def divided_on_card(ensemble: Any, divisor: int) -> Any:
     )
 
 
-def reweighted_on_card(ensemble: Any, weights: NDArray[np.float64], **others: Any) -> Any:
+def reweighted_on_card(ensemble: Any, weights: NDArray[np.float64], info: Info) -> Any:
     """Return the ensemble with other member weights, and perhaps other fields beside the rows."""
-    return varied(ensemble, labels=ensemble.card_labels, counts=ensemble.card_counts, weights=weights, **others)
+    return varied(ensemble, labels=ensemble.card_labels, counts=ensemble.card_counts, weights=weights, info=info)
 
 
 def in_content_order_on_card(ensemble: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import AnyEnsemble, E, Ensemble, FloatArray, IntArray, SoftEnsemble
+from quorate._types import AnyEnsemble, E, Ensemble, FloatArray, Info, IntArray, SoftEnsemble
 from quorate.ops import soft, tables
 from quorate.ops.bipartite import add_pairs
 from quorate.ops.coding import canonical
@@ -106,15 +106,16 @@ def shared_masses(ensemble: AnyEnsemble, weights: FloatArray, most_clusters: int
     return fold_on_card(ensemble, weights)
 
 
-def reweighted(ensemble: E, weights: FloatArray, **others: Any) -> E:
-    """The ensemble with other member weights, and perhaps other fields beside the rows."""
+def reweighted(ensemble: E, weights: FloatArray, info: Info | None = None) -> E:
+    """The ensemble with other member weights, and other `info` if that is given."""
+    info = ensemble.info if info is None else info
     if ensemble.pieces is not None:
-        return cast(E, cast(Any, ensemble).changed(reweighted, weights, weights=weights, **others))
+        return cast(E, cast(Any, ensemble).changed(reweighted, weights, info, weights=weights, info=info))
     if ensemble.card is None:
-        return replace(ensemble, weights=weights, **others)
+        return replace(ensemble, weights=weights, info=info)
     from quorate._device.device_ensemble import reweighted_on_card
 
-    lighter: E = reweighted_on_card(ensemble, weights, **others)
+    lighter: E = reweighted_on_card(ensemble, weights, info)
     return lighter
 
 
