@@ -93,3 +93,24 @@ for found in pkgutil.iter_modules(quorate.ops.__path__):
 def test_no_kernel_is_compiled_twice_for_one_job() -> None:
     done = subprocess.run([sys.executable, "-c", COMPILED_TWICE], check=True, capture_output=True, text=True)
     assert done.stdout == ""
+
+
+FIRST_FIT = """
+import importlib, pkgutil
+import numpy as np
+import quorate.ops
+from quorate import EnsembleClustering
+X = np.random.default_rng(0).normal(size=(300, 4)) + 6 * np.arange(3).repeat(100)[:, None]
+EnsembleClustering(3, random_state=0).fit(X)
+modules = [importlib.import_module("quorate.ops." + entry.name) for entry in pkgutil.iter_modules(quorate.ops.__path__)]
+kernels = {id(kernel): kernel for module in modules for kernel in vars(module).values()}
+print(sum(len(getattr(kernel, "signatures", ())) for kernel in kernels.values()))
+"""
+
+
+def test_a_first_fit_compiles_few_kernels() -> None:
+    """Each takes a fifth of a second after installing; helpers that are written into their kernel do not count."""
+    cache = os.environ.get("NUMBA_CACHE_DIR")
+    done = run(FIRST_FIT, PACKAGE.parent, **({} if cache is None else {"NUMBA_CACHE_DIR": cache}))
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) <= 20

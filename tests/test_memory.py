@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
+import tracemalloc
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from benchmarks.reliability.memory_peaks import WITH_CONFIDENCE
+from benchmarks.scale import inputs
 
-from quorate import METHODS, as_ensemble, compress, consensus, save_ensemble, solve
+from quorate import METHODS, as_ensemble, coarsen, compress, consensus, save_ensemble, solve
 from quorate._io.paths import refuse_large_tables, table_bytes
 from quorate._types import no_tables
 from quorate.cli import main
@@ -83,3 +86,15 @@ def test_the_size_of_a_table_is_that_of_its_header(tmp_path: Path) -> None:
         np.lib.format.write_array_header_1_0(file, header)
     with pytest.raises(MemoryError, match=r"huge\.npy alone would need"):
         refuse_large_tables([tmp_path / "huge.npy"], 10**9)
+
+
+def test_coarsening_rows_that_are_nearly_all_distinct() -> None:
+    """The aim is 80 bytes for each row beside its labels; a copy of all labels, or wider tables, take more than 90."""
+    rows, _ = compress(as_ensemble(inputs.labels(300_000, noise=0.25)))
+    tracemalloc.start()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        coarsen(rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 85 * rows.n_rows

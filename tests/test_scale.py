@@ -49,6 +49,24 @@ def test_the_first_page_has_the_whole_jobs(tmp_path):
     assert "compress" not in first
 
 
+def test_a_busy_machine_is_told_by_seconds_of_the_processor(tmp_path):
+    results = Results(tmp_path / "results.jsonl")
+    line = {
+        "way": "memory",
+        "stage": "labels to labels",
+        "n": 10**6,
+        "processor_seconds": 3.0,
+        "peak_bytes": 10**9,
+        "cores": 2,
+    }
+    results.add({**line, "seconds": 9.0, "load": 4.0})
+    assert "| labels in memory to a consensus | 9 / 1.00 |" in page.text(results)
+    assert "Seconds of the processor" not in page.text(results)
+    results.add({**line, "seconds": 9.0, "load": 4.1})
+    assert "| labels in memory to a consensus | 3\\* / 1.00 |" in page.text(results)
+    assert page.measured(results).count("\\* Seconds of the processor, all threads together") == 1
+
+
 def test_the_last_line_counts(tmp_path):
     path = tmp_path / "results.jsonl"
     line = {"way": "memory", "stage": "solve", "n": 10, "seconds": 1.0, "peak_bytes": 5}

@@ -44,11 +44,13 @@ with a quarter of their labels at random:
 | 99,556 | 1.3 | 12.6 |
 | 198,700 | 5.2 | 47.5 |
 
-From the last two lines both grow as the power 1.9 to 2.0, so that 389,000 such rows would take about 200 processor
-seconds; 30 are not within reach of this algorithm. Nine tenths go into merging: a cluster whose candidates are used up
+From the last two lines both grow as the power 1.9 to 2.0. A whole tree of 391,364 such rows took 209 processor seconds
+(429 s by the clock, beside eight other processes) and 0.73 GB beside its input of 0.2 GB; 30 seconds are not within
+reach of this algorithm. Nine tenths go into merging: a cluster whose candidates are used up
 is compared with all others, and each comparison waits for the sums of two clusters that lie far apart in memory
 (decisions 96 and 98). For more rows take `lwgp`, or `coarsen="auto"`, which measures what it loses."""
-"""Measured on 2026-11-19, by the functions `nearest` and `tree_down_to` of `quorate.solvers.linkage.average_link`."""
+"""Measured on 2026-11-19, by the functions `nearest` and `tree_down_to` of `quorate.solvers.linkage.average_link`, and
+the whole tree by `average_link_tree` on 2026-11-20."""
 
 IN_PICTURE = {"stream": "in blocks", "dask": "on Dask"}
 """What is added to the names of stages in the picture, so that each line has a name of its own."""
@@ -72,7 +74,7 @@ def text(results: Results) -> str:
         _introduction(results),
         _jobs(results),
         "Seconds / the most memory in gigabytes that the process held, its input included; k is a thousand objects, "
-        "M a million.",
+        f"M a million.{_busy_note(results)}",
         f"![Seconds and gigabytes of whole jobs over the number of objects](images/{PICTURE})",
         _advice(),
         "[All stages](measured/scale.md) have a page of their own, with methods on rows that are all distinct, and how "
@@ -87,7 +89,7 @@ def measured(results: Results) -> str:
         "# Time and memory of every stage",
         "[The page before](../scale.md) says what follows from these tables. A cell: seconds, and the most memory "
         "in gigabytes that the process held during the stage, its input included. The exponent e says that time grows "
-        f"as n^e, fitted from n = {FITTED_FROM:,} on.",
+        f"as n^e, fitted from n = {FITTED_FROM:,} on.{_busy_note(results)}",
         f"![Seconds and gigabytes over n](../images/{STAGES_PICTURE})",
     ]
     for way in results.ways():
@@ -120,7 +122,10 @@ def _jobs(results: Results) -> str:
     lines = {words: results.of(*job) for job, words in JOBS.items() if results.of(*job)}
     sizes = sorted({n for records in lines.values() for n in records if n >= FITTED_FROM})
     rows = [["job", *map(_short, sizes)], ["---"] * (len(sizes) + 1)]
-    rows += [[words, *(_cell(records, n).replace(" s, ", " / ") for n in sizes)] for words, records in lines.items()]
+    rows += [
+        [words, *(_cell(records, n).replace(" s", "").replace(", ", " / ") for n in sizes)]
+        for words, records in lines.items()
+    ]
     return _lines(rows)
 
 
@@ -134,7 +139,9 @@ def _advice() -> str:
 - **The table is larger than memory.** [Read it in blocks](out-of-core.md): memory then depends on the distinct rows.
 - **You have a cluster of machines, or a card.** [Dask](dask.md) and [a GPU](gpu.md).
 - **Nearly all rows are distinct**, as with many noisy clusterings. Then nothing is gained by counting equal rows; the
-  methods that are linear in the rows need seconds for each million of them."""
+  methods that are linear in the rows need seconds for each million of them. Average link (`eac`, `lwea`), which is
+  exact, takes time that grows with the square of these rows: a minute of processor time for 200,000 of them, three
+  and a half for 390,000, in less than a gigabyte; [what limits it](measured/scale.md#exact-average-link)."""
 
 
 def _table(results: Results, way: str, stages: Sequence[str]) -> str:
@@ -142,12 +149,35 @@ def _table(results: Results, way: str, stages: Sequence[str]) -> str:
     rows = [["stage", *(f"n = {n:,}" for n in sizes), "exponent"], ["---"] * (len(sizes) + 2)]
     for stage in stages:
         records = results.of(way, stage)
-        rows.append([stage, *(_cell(records, n) for n in sizes), _number(exponent(records, least=FITTED_FROM))])
+        told = {n: {"seconds": _seconds(record)} for n, record in records.items()}
+        rows.append([stage, *(_cell(records, n) for n in sizes), _number(exponent(told, least=FITTED_FROM))])
     return _lines(rows)
 
 
 def _cell(records: Records, n: int) -> str:
-    return f"{records[n]['seconds']:.3g} s, {records[n]['peak_bytes'] / 1e9:.2f}" if n in records else ""
+    if n not in records:
+        return ""
+    mark = BUSY_MARK if _was_busy(records[n]) else ""
+    return f"{_seconds(records[n]):.3g} s{mark}, {records[n]['peak_bytes'] / 1e9:.2f}"
+
+
+BUSY_MARK = "\\*"
+
+
+def _was_busy(record: dict[str, float]) -> bool:
+    """Whether others wanted the cores so much that the clock says little; the seconds of the processor then count."""
+    return record.get("load", 0.0) > 2 * record.get("cores", 1) and "processor_seconds" in record
+
+
+def _seconds(record: dict[str, float]) -> float:
+    return record["processor_seconds" if _was_busy(record) else "seconds"]
+
+
+def _busy_note(results: Results) -> str:
+    """What the mark in tables means, if there is one."""
+    if not any(_was_busy(record) for record in results.found.values()):
+        return ""
+    return f" {BUSY_MARK} Seconds of the processor, all threads together, because other processes kept the cores busy."
 
 
 def _methods(results: Results) -> str:
@@ -160,14 +190,14 @@ def _methods(results: Results) -> str:
         if stage.startswith(METHOD):
             records = results.of("memory", stage)
             last = records[max(records)]
-            seconds, extra = last["seconds"] / last["rows"], last["extra_bytes"] / last["rows"]
+            seconds, extra = last["processor_seconds"] / last["rows"], last["extra_bytes"] / last["rows"]
             rows.append(
                 [
                     stage.removeprefix(METHOD),
                     f"{last['rows']:,}",
                     f"{seconds * 1e6:.2f}",
                     f"{extra:.0f}",
-                    _number(exponent(records)),
+                    _number(exponent(records, "processor_seconds")),
                     f"{seconds * 1e8 / 60:.0f}",
                     f"{extra / 10:.0f}",
                 ]
@@ -175,7 +205,8 @@ def _methods(results: Results) -> str:
     words = (
         "Rows with a quarter of their labels at random, so that nearly all are distinct, and twelve clusters wanted. "
         "Bytes are those that the method takes beside the rows themselves, which take 20 bytes for labels and 8 for "
-        "counts. The last two columns extrapolate in proportion to the rows."
+        "counts. Times are those of the processor, all threads together. The last two columns extrapolate in "
+        "proportion to the rows."
     )
     return f"{words}\n\n{_lines(rows)}"
 
@@ -219,9 +250,9 @@ def _draw(results: Results, path: Path, drawn: dict[tuple[str, str], str]) -> No
         if len(records) < 2:
             continue
         style = {"memory": "-", "stream": "--", "dask": "-."}.get(way, ":")
-        for axis, values in zip(
-            axes, (_values(records, "seconds", 1.0), _values(records, "peak_bytes", 1e9)), strict=True
-        ):
+        seconds = [_seconds(record) for record in records.values()]
+        gigabytes = [record["peak_bytes"] / 1e9 for record in records.values()]
+        for axis, values in zip(axes, (seconds, gigabytes), strict=True):
             axis.plot(list(records), values, style, marker="o", markersize=3, label=name)
     for axis, title in zip(axes, ("seconds", "gigabytes at most"), strict=True):
         axis.set(xscale="log", yscale="log", xlabel="objects", title=title)
@@ -230,10 +261,6 @@ def _draw(results: Results, path: Path, drawn: dict[tuple[str, str], str]) -> No
     figure.legend(*axes[0].get_legend_handles_labels(), loc=place, fontsize=size, frameon=False)
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
-
-
-def _values(records: Records, key: str, unit: float) -> list[float]:
-    return [record[key] / unit for record in records.values()]
 
 
 def _number(value: float | None) -> str:

@@ -6,7 +6,7 @@ import logging
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,15 +88,24 @@ def coarsen(
     >>> rows.labels.tolist(), rows.counts.tolist(), inverse.tolist()
     ([[0, 0, 0], [1, 1, 1]], [2, 3], [0, 0, 1, 1, 1])
     """
+    if not isinstance(ensemble, SoftEnsemble):
+        return _coarsened(cast(Ensemble, ensemble), theta, keep, n_des, weighted)
     rows, inverse = compress(ensemble)
-    labels: Any = harden(rows) if isinstance(rows, SoftEnsemble) else rows
-    tree = ca_tree(labels, n_des)
-    coarse: Any
-    coarse, joined = tree.coarsen(theta, keep=keep, weighted=weighted)
+    joined: NDArray[np.intp]
+    coarse, joined = _coarsened(harden(rows), theta, keep, n_des, weighted)
+    soft: Any = with_mean_memberships(rows, joined, coarse.counts)
+    return soft, joined[inverse]
+
+
+def _coarsened(
+    ensemble: Ensemble, theta: float, keep: float, n_des: NDes, weighted: bool
+) -> tuple[Any, NDArray[np.intp]]:
+    tree = ca_tree(ensemble, n_des)
     _share_overestimated(tree, theta)
-    if isinstance(rows, SoftEnsemble):
-        coarse = with_mean_memberships(rows, joined, coarse.counts)
-    return coarse, joined[inverse]
+    reduced = tree.reduced(theta, keep)
+    # the tree takes more memory than its result
+    del tree
+    return reduced.coarse(weighted)
 
 
 INEXACT = 0.75
@@ -112,7 +121,7 @@ def _share_overestimated(tree: CATree, theta: float) -> float:
             f"theta={theta:g} are small enough by their exact size. n_des={tree.n_des} descendants represent a node; "
             f"use a larger n_des, or None for exact sizes, to be left with fewer rows.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return share
 
@@ -146,17 +155,21 @@ def coarsen_by_option(
     if options.is_auto:
         # A consensus of n_clusters clusters needs at least as many rows.
         choice = tree.choose(max(budget, n_clusters if isinstance(n_clusters, int) else 1))
-    rows, inverse = tree.coarsen(choice.theta, keep=choice.keep, weighted=options.weighted)
-    if isinstance(n_clusters, int) and rows.n_rows < n_clusters <= tree.rows.n_rows:
+    overestimated = _share_overestimated(tree, choice.theta)
+    reduced = tree.reduced(choice.theta, choice.keep)
+    n_rows, n_distinct = len(reduced.counts), tree.rows.n_rows
+    if isinstance(n_clusters, int) and n_rows < n_clusters <= n_distinct:
         raise ValueError(
-            f"n_clusters = {n_clusters:,} is more than the {_check.counted(rows.n_rows, 'row')} that coarsening with "
-            f"theta={choice.theta:g}, keep={choice.keep:g} leaves of {tree.rows.n_rows:,}; use a smaller theta, or a "
-            f"larger keep."
+            f"n_clusters = {n_clusters:,} is more than the {_check.counted(n_rows, 'row')} that coarsening with "
+            f"theta={choice.theta:g}, keep={choice.keep:g} leaves of {n_distinct:,}; use a smaller theta, or a larger "
+            f"keep."
         )
-    info = {"theta": choice.theta, "keep": choice.keep, "n_distinct_rows": tree.rows.n_rows, "why": choice.reason}
-    info |= {"n_rows": rows.n_rows, "weighted": options.weighted, "n_des": tree.n_des}
-    info |= {"overestimated": _share_overestimated(tree, choice.theta)}
-    return rows, inverse, info | ({"max_rows": budget} if options.is_auto else {})
+    info = {"theta": choice.theta, "keep": choice.keep, "n_distinct_rows": n_distinct, "why": choice.reason}
+    info |= {"n_rows": n_rows, "weighted": options.weighted, "n_des": tree.n_des}
+    info |= {"overestimated": overestimated}
+    # the tree takes more memory than its result
+    del tree
+    return *reduced.coarse(options.weighted), info | ({"max_rows": budget} if options.is_auto else {})
 
 
 def _options(option: Any, max_rows: int) -> Coarsening:
@@ -177,7 +190,7 @@ def _options(option: Any, max_rows: int) -> Coarsening:
 
 logger = logging.getLogger("quorate")
 BLOCK = 1_000_000
-"""Rows of a block: its tree takes about half a gigabyte. Ensembles of fewer rows fit into any memory."""
+"""Rows of a block: its tree takes about 60 MB beside the labels. Ensembles of fewer rows fit into any memory."""
 LEAST_BYTES = 70
 """Bytes for each row that the most modest of the methods behind "auto" takes, `kmeans`; see docs/scale.md."""
 

@@ -20,17 +20,18 @@ from quorate._data.labelling import added_rows, code_labelling
 from quorate._data.rows import add_member, compress, select_rows
 from quorate._types import NEEDS_LABELS, Ensemble, FloatArray, IntArray, SoftEnsemble, read_only
 from quorate.ops.ca_tree import (
+    IN_CUT,
+    cut_nodes,
     descend,
     find_rows,
     hang_rows,
+    join_rows,
     lay_out_rows,
-    least_above,
     mark_ancestors,
     measure_nodes,
     number_nodes,
     split_leaves,
 )
-from quorate.ops.coding import canonical
 from quorate.ops.distinct_rows import distinct_rows
 from quorate.ops.threads import map_blocks
 
@@ -39,7 +40,10 @@ WORK = 64
 
 
 class Topology(NamedTuple):
-    """The parents and children of the nodes, and the rows of each node z: ``order[start[z]:stop[z]]``; int32 arrays."""
+    """The parents and children of the nodes, and the rows of each node z: ``order[start[z]:stop[z]]``.
+
+    All arrays are int32, but `n_children` and `split` are int16 where their values fit.
+    """
 
     parent: IntArray
     first_child: IntArray
@@ -50,10 +54,24 @@ class Topology(NamedTuple):
     order: IntArray
 
 
+BLOCK = 1 << 18
+"""Rows or nodes of which NumPy converts the numbers at a time, where it would make a copy of them all."""
+
+
+def _blocks(n: int) -> list[slice]:
+    return [slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK)]
+
+
 def root(n_rows: int) -> Topology:
     """Return a tree of one node with all rows."""
-    values = [[-1], [-1], [0], [-1], [0], [n_rows], range(n_rows)]
+    values = [[-1], [-1], [0], [-1], [0], [n_rows], np.arange(n_rows, dtype=np.int32)]
     return Topology(*(np.array(value, dtype=np.int32) for value in values))
+
+
+def _narrow(n_members: int, most_children: int) -> list[type]:
+    """The types of the tables of nodes, in the order of `Topology`."""
+    children, members = (np.int16 if most < 2**15 else np.int32 for most in (most_children, n_members))
+    return [np.int32, np.int32, children, members, np.int32, np.int32]
 
 
 def refine(nodes: Topology, old_rows: NDArray[Any]) -> Topology:
@@ -69,9 +87,13 @@ def refine(nodes: Topology, old_rows: NDArray[Any]) -> Topology:
 def split(labels: IntArray, nodes: Topology, members: range) -> Topology:
     """Split the leaves by the given members, one after the other; existing nodes keep their numbers."""
     n_nodes = len(nodes.parent)
-    # A split adds at most two nodes for each row that it takes out of a leaf of several rows.
+    # A split adds at most two nodes for each row that it takes out of a leaf of several rows. Room that nothing is
+    # written to takes no memory.
     capacity = n_nodes + 2 * len(labels)
-    tables = [np.concatenate([table, np.empty(capacity - n_nodes, dtype=np.int32)]) for table in nodes[:-1]]
+    types = _narrow(labels.shape[1], int(labels.max()) + 2)
+    tables: list[NDArray[Any]] = [np.empty(capacity, dtype=dtype) for dtype in types]
+    for table, before in zip(tables, nodes, strict=False):
+        table[:n_nodes] = before
     parent, first_child, n_children, at, start, stop = tables
     order = nodes.order.copy()
     leaves = np.flatnonzero((nodes.n_children == 0) & (nodes.stop - nodes.start > 1)).astype(np.int32)
@@ -79,7 +101,10 @@ def split(labels: IntArray, nodes: Topology, members: range) -> Topology:
         leaves, n_nodes = split_leaves(
             labels, member, order, leaves, start, stop, parent, first_child, n_children, at, n_nodes
         )
-    return Topology._make([*(read_only(table[:n_nodes].copy()) for table in tables), read_only(order)])
+    for table in tables:
+        # a copy of what is needed would be there beside the table
+        table.resize(n_nodes, refcheck=False)
+    return Topology(*map(read_only, (*tables, order)))
 
 
 def metric(ensemble: Ensemble) -> tuple[NDArray[Any], Any]:
@@ -88,65 +113,71 @@ def metric(ensemble: Ensemble) -> tuple[NDArray[Any], Any]:
     The weights are integers if all members count equally, so that sums are exact.
     """
     if ensemble.unit_weights:
-        return read_only(np.ones(ensemble.n_members, dtype=np.int64)), ensemble.n_members
+        return read_only(np.ones(ensemble.n_members, dtype=np.int32)), ensemble.n_members
     return ensemble.weights, float(ensemble.weights.sum())
 
 
 class Known(NamedTuple):
     """What is known of a tree before it is measured: sizes and representative rows, but not of the nodes in `stale`."""
 
-    size: FloatArray
+    size: NDArray[Any]
     representative: IntArray
     stale: NDArray[np.bool_]
 
 
 def measure(
     ensemble: Ensemble, nodes: Topology, n_des: int | None, known: Known | None = None
-) -> tuple[FloatArray, IntArray]:
+) -> tuple[NDArray[Any], IntArray]:
     """Return the size and the representative row of every node, measured from the leaves upwards.
+
+    Sizes are whole numbers if all members count equally.
 
     Nodes that split at the same member never lie below each other, and they need only the results of nodes below them.
     So members are taken from the last to the first, and the nodes of one member are measured on several threads.
     """
     weights, limit = metric(ensemble)
-    labels = read_only(ensemble.labels[nodes.order])
-    size, place = np.zeros(len(nodes.parent), dtype=weights.dtype), nodes.start.copy()
+    size, representative = np.zeros(len(nodes.parent), dtype=weights.dtype), np.empty_like(nodes.start)
+    # NumPy would make wide copies of all numbers at once
+    for block in _blocks(len(representative)):
+        representative[block] = nodes.order[nodes.start[block]]
     reach = ensemble.n_rows if n_des is None else min(n_des, ensemble.n_rows)
-    is_inner = nodes.n_children > 0
+    splits = nodes.split
     if known is not None:
-        position = np.empty(ensemble.n_rows, dtype=place.dtype)
-        position[nodes.order] = np.arange(ensemble.n_rows)
         size[:] = np.where(known.stale, 0, known.size)
-        place = np.where(known.stale, place, position[known.representative])
-        is_inner &= known.stale
-    inner = np.flatnonzero(is_inner)
-    inner = inner[np.argsort(nodes.split[inner], kind="stable")]
-    edges = np.searchsorted(nodes.split[inner], np.arange(ensemble.n_members + 1))
+        representative = np.where(known.stale, representative, known.representative)
+        splits = np.where(known.stale, splits, -1)
     for member in reversed(range(ensemble.n_members)):
-        batch = inner[edges[member] : edges[member + 1]]
+        batch = np.flatnonzero(splits == member)
 
         def part(low: int, high: int, batch: IntArray = batch) -> None:
             tables = (nodes.start, nodes.stop, nodes.first_child, nodes.n_children)
-            measure_nodes(labels, nodes.order, weights, limit, reach, *tables, batch, low, high, size, place)
+            fixed = (ensemble.labels, nodes.order, weights, limit, reach, *tables)
+            measure_nodes(*fixed, batch, low, high, size, representative)
 
         map_blocks(part, len(batch), work=WORK)
-    return size.astype(np.float64), nodes.order[place]
+    return size, representative
 
 
 def sizes_of(ensemble: Ensemble, nodes: Topology, chosen: IntArray) -> FloatArray:
-    """Return the exact sizes of some nodes, of whose rows alone the labels are copied."""
+    """Return the exact sizes of some nodes."""
     weights, limit = metric(ensemble)
-    spans = [np.arange(nodes.start[node], nodes.stop[node]) for node in chosen]
-    order = read_only(nodes.order[np.concatenate(spans)])
-    labels = read_only(ensemble.labels[order])
-    edges = np.concatenate([[0], np.cumsum([len(span) for span in spans])]).astype(np.int32)
-    start, stop, which = read_only(edges[:-1]), read_only(edges[1:]), np.arange(len(chosen))
+    start, stop, which = read_only(nodes.start[chosen]), read_only(nodes.stop[chosen]), np.arange(len(chosen))
     # no node is opened, so that children have no say
-    none = read_only(np.zeros(len(chosen), dtype=np.int32))
-    size, place = np.zeros(len(chosen), dtype=weights.dtype), start.copy()
-    measure_nodes(
-        labels, order, weights, limit, len(order), start, stop, none, none, which, 0, len(chosen), size, place
+    none = read_only(np.zeros(len(chosen), dtype=nodes.n_children.dtype))
+    first = none.astype(nodes.first_child.dtype)
+    size, representative = np.zeros(len(chosen), dtype=weights.dtype), start.copy()
+    fixed = (
+        ensemble.labels,
+        nodes.order,
+        weights,
+        limit,
+        int((stop - start).max()),
+        start,
+        stop,
+        read_only(first),
+        none,
     )
+    measure_nodes(*fixed, which, 0, len(chosen), size, representative)
     return size.astype(np.float64)
 
 
@@ -182,6 +213,24 @@ class Threshold(NamedTuple):
     reason: str
 
 
+class Reduction(NamedTuple):
+    """Distinct rows that join kept nodes: the node of each row, and for each node its representative row and objects.
+
+    `inverse` is the distinct row of each row that was given. Nodes are numbered in the order of their first rows.
+    """
+
+    rows: Ensemble
+    inverse: NDArray[np.intp]
+    owner: NDArray[np.int32]
+    representative: IntArray
+    counts: NDArray[np.int64]
+
+    def coarse(self, weighted: bool) -> tuple[Ensemble, NDArray[np.intp]]:
+        """Return what `coarsen` returns."""
+        counts = self.counts if weighted else np.ones_like(self.counts)
+        return select_rows(self.rows, self.representative, counts), self.owner[self.inverse].astype(np.intp)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class CATree:
     """A tree over distinct label rows, made by `ca_tree`.
@@ -196,19 +245,16 @@ class CATree:
         The distinct row of each row of the ensemble that the tree was built from, and the count of that row.
     n_des : int or None
         Number of descendants that represented a node when its size was estimated. None means all, and sizes are exact.
-    parent, first_child, n_children : int32 arrays of shape (n_nodes,)
+    parent, first_child, n_children : integer arrays of shape (n_nodes,)
         The parent (-1 for the root); children are first_child, first_child + 1, ... (-1 and 0 for a leaf).
-    split : int32 array of shape (n_nodes,)
+    split : integer array of shape (n_nodes,)
         The member at which the node splits; -1 for a leaf.
     start, stop, order : int32 arrays
         Node z contains the distinct rows ``order[start[z]:stop[z]]``.
-    size : float64 array of shape (n_nodes,)
-        Radius in label space: no row of the node differs from its representative in more members than this
-        (or in members of more weight than this, if members have weights).
+    measured : int32 or float64 array of shape (n_nodes,)
+        `size` as whole numbers if all members count equally.
     representative : int32 array of shape (n_nodes,)
         The distinct row that represents the node.
-    counts : int64 array of shape (n_nodes,)
-        Number of objects.
     is_auto : bool
         Whether `n_des` follows from the number of members, so that it changes if the tree grows.
     """
@@ -224,9 +270,8 @@ class CATree:
     start: IntArray
     stop: IntArray
     order: IntArray
-    size: FloatArray
+    measured: NDArray[Any]
     representative: IntArray
-    counts: NDArray[np.int64]
     is_auto: bool = False
 
     def __post_init__(self) -> None:
@@ -240,13 +285,26 @@ class CATree:
         return len(self.parent)
 
     @cached_property
-    def _ceiling(self) -> FloatArray:
-        """The least size among the ancestors of each node.
+    def size(self) -> FloatArray:
+        """The radius of each node in label space, a float64 array of shape (n_nodes,).
 
-        A cut stops at a node if its threshold is at least the size of the node and below this value.
+        No row of the node differs from its representative in more members than this (or in members of more weight than
+        this, if members have weights).
         """
-        least: FloatArray = least_above(self.parent, self.size)
-        return least
+        return read_only(self.measured.astype(np.float64))
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """The number of objects of each node, an int64 array of shape (n_nodes,)."""
+        return read_only(self._objects_of(slice(None)))
+
+    def _objects_of(self, nodes: Any) -> NDArray[np.int64]:
+        held = np.zeros(self.rows.n_rows + 1, dtype=np.int64)
+        for block in _blocks(self.rows.n_rows):
+            held[1:][block] = self.rows.counts[self.order[block]]
+        np.cumsum(held, out=held)
+        objects: NDArray[np.int64] = held[self.stop[nodes]] - held[self.start[nodes]]
+        return objects
 
     def __repr__(self) -> str:
         objects = self.rows.n_objects
@@ -267,7 +325,7 @@ class CATree:
         """
         theta = _check.fraction(theta, "theta", advice="it is a fraction of the number of members")
         allowed = theta * self.rows.weights.sum() * ROUNDING
-        return np.flatnonzero((self.size <= allowed) & (self._ceiling > allowed))
+        return np.flatnonzero(cut_nodes(self.parent, self.measured, allowed) == IN_CUT)
 
     def overestimated(self, theta: float) -> float:
         """Return the share of nodes that a cut at `theta` splits although their exact size is small enough.
@@ -283,10 +341,10 @@ class CATree:
         """
         above = np.unique(self.parent[self.cut(theta)])
         above = above[above >= 0]
-        above = above[(self.stop - self.start)[above] <= CHECKED_ROWS]
+        above = above[self.stop[above] - self.start[above] <= CHECKED_ROWS]
         if self.n_des is None or not len(above):
             return 0.0
-        above = np.sort(above[np.argsort(-self.counts[above], kind="stable")][:CHECKED]).astype(np.int64)
+        above = np.sort(above[np.argsort(-self._objects_of(above), kind="stable")][:CHECKED]).astype(np.int64)
         exact = sizes_of(self.rows, self._topology, above)
         return float((exact <= theta * self.rows.weights.sum() * ROUNDING).mean())
 
@@ -299,8 +357,9 @@ class CATree:
         nodes = self._numbers(nodes)
         if share == 1:
             return nodes
-        ranked = nodes[np.argsort(-self.counts[nodes], kind="stable")]
-        held = np.cumsum(self.counts[ranked]) / self.rows.n_objects
+        counts = self._objects_of(nodes)
+        order = np.argsort(-counts, kind="stable")
+        ranked, held = nodes[order], np.cumsum(counts[order]) / self.rows.n_objects
         return np.sort(ranked[: 1 + int(np.searchsorted(held, share))])
 
     def _numbers(self, nodes: Any) -> IntArray:
@@ -370,23 +429,27 @@ class CATree:
         self, theta: float = 0.4, *, keep: float = 1.0, weighted: bool = True
     ) -> tuple[Ensemble, NDArray[np.intp]]:
         """Do what the function `coarsen` does, with a tree that is already built."""
+        return self.reduced(theta, keep).coarse(weighted)
+
+    def reduced(self, theta: float, keep: float) -> Reduction:
+        """Return what `coarsen` needs of the tree."""
         cut = self.cut(theta)
         kept = self.largest(cut, keep)
-        target = np.full(self.n_nodes, -1, dtype=np.int32)
-        target[kept] = kept
-        dropped = cut[target[cut] < 0]
-        if len(dropped):
-            target[dropped] = self._descend(kept, dropped)
-        by_start = cut[np.argsort(self.start[cut])]
-        owner = np.empty(self.rows.n_rows, dtype=np.int32)
-        owner[self.order] = np.repeat(target[by_start], self.stop[by_start] - self.start[by_start])
-        number = canonical(owner, self.n_nodes)
-        nodes = np.empty(len(kept), dtype=np.int64)
-        nodes[number] = owner
-        # bincount adds in float64, which is exact for fewer than 2**53 objects
-        counts = np.bincount(number, weights=self.rows.counts).astype(np.int64)
-        rows = select_rows(self.rows, self.representative[nodes], counts if weighted else np.ones_like(counts))
-        return rows, number.astype(np.intp)[self.inverse]
+        joined = cut
+        if len(kept) < len(cut):
+            dropped = ~np.isin(cut, kept)
+            joined = cut.copy()
+            joined[dropped] = self._descend(kept, cut[dropped])
+        place = np.searchsorted(kept, joined).astype(np.int32)
+        # a node holds its rows in increasing order
+        first = np.full(len(kept), self.rows.n_rows, dtype=np.int32)
+        np.minimum.at(first, place, self.order[self.start[cut]])
+        in_order, number = np.argsort(first), np.empty(len(kept), dtype=np.int32)
+        number[in_order] = np.arange(len(kept))
+        del joined, first
+        owner, counts = np.empty(self.rows.n_rows, dtype=np.int32), np.zeros(len(kept), dtype=np.int64)
+        join_rows(self.order, self.start, self.stop, cut, number[place], self.rows.counts, owner, counts)
+        return Reduction(self.rows, self.inverse, owner, self.representative[kept[in_order]], counts)
 
     def _descend(self, kept: IntArray, dropped: IntArray) -> IntArray:
         """Return the kept node at which each dropped node ends."""
@@ -491,12 +554,14 @@ class CATree:
             rows.labels, self.rows.n_rows, self.order, self.start, self.parent, *self._topology[1:4]
         )
         *links, source = number_nodes(root, head, following, at, rows.n_members)
-        nodes = Topology(*map(read_only, (*links, *lay_out_rows(*links[:3], lowest[source]))))
+        tables = *links, *lay_out_rows(*links[:3], lowest[source])
+        types = *_narrow(rows.n_members, int(links[2].max())), np.int32
+        nodes = Topology(*(read_only(table.astype(dtype)) for table, dtype in zip(tables, types, strict=True)))
         old = source < self.n_nodes
         stale = np.zeros(len(source), dtype=np.int8)
         mark_ancestors(nodes.parent, np.flatnonzero(~old), stale)
         before = np.where(old, source, 0)
-        return nodes, Known(self.size[before], self.representative[before], stale > 0)
+        return nodes, Known(self.measured[before], self.representative[before], stale > 0)
 
     @property
     def _topology(self) -> Topology:
@@ -528,8 +593,9 @@ def ca_tree(ensemble: Ensemble, n_des: NDes = AUTO) -> CATree:
     Notes
     -----
     For m distinct rows of H members, splitting takes O(m H), measuring at most O(m H (n_des + k)^2), and the memory is
-    a few hundred bytes per row. The distance of two rows is the weight of the members in which they differ, so with
-    member weights theta is a fraction of the weight of all members. A missing label counts as a label of its own here.
+    about 60 bytes per row beside the labels. The distance of two rows is the weight of the members in which they
+    differ, so with member weights theta is a fraction of the weight of all members. A missing label counts as a label
+    of its own here.
     The tree depends on the order of the members, as the paper says. It does not depend on the names of labels, because
     children are numbered by their first object. Ties go to the lowest node, and for representatives to the lowest row.
 
@@ -570,7 +636,5 @@ def _measured(
 ) -> CATree:
     number = min(MOST_N_DES, max(N_DES, rows.n_members**2 // N_DES)) if isinstance(n_des, str) else n_des
     size, representative = measure(rows, nodes, number, known)
-    held = np.concatenate([[0], np.cumsum(rows.counts[nodes.order])])
-    counts = held[nodes.stop] - held[nodes.start]
     is_auto = isinstance(n_des, str)
-    return CATree(rows, inverse, given_counts, number, *nodes, size, representative, counts, is_auto)
+    return CATree(rows, inverse, given_counts, number, *nodes, size, representative, is_auto)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from quorate._device.card import Card
 from quorate._device.card_rows import content_order, extent
 from quorate._device.choose import Kind
-from quorate._types import Ensemble, EnsembleFields, FieldsBesideRows, read_only
+from quorate._types import Ensemble, EnsembleFields, FieldsBesideRows, Info, read_only
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -134,7 +133,7 @@ def divided_on_card(ensemble: Any, divisor: int) -> Any:
     )
 
 
-def reweighted_on_card(ensemble: Any, weights: NDArray[np.float64], info: Mapping[str, Any]) -> Any:
+def reweighted_on_card(ensemble: Any, weights: NDArray[np.float64], info: Info) -> Any:
     """Return the ensemble with other member weights and facts."""
     return varied(ensemble, labels=ensemble.card_labels, counts=ensemble.card_counts, weights=weights, info=info)
 

@@ -75,8 +75,8 @@ def hbgf(
         graph = bipartite_graph(light)
         weightless = np.zeros(graph.shape[0] - part.n_rows, dtype=np.int64)
         parts = least_cut(graph, np.concatenate([light.counts, weightless]), n_clusters, rng, imbalance)
-        labels = parts.labels[: part.n_rows].copy()
-        return labels, max(parts.n_repaired, fill_clusters(light, labels, n_clusters))
+        labels, n_filled = fill_clusters(light, parts.labels[: part.n_rows].copy(), n_clusters)
+        return labels, max(parts.n_repaired, n_filled)
 
     labels, n_repaired = partition_rows(
         ensemble, n_clusters, lambda: partition_by_sample(ensemble, n_clusters, rng, imbalance, partition), components

@@ -93,4 +93,5 @@ METHOD = Method(
     soft=True,
     by_member=("meta_clusters",),
     weighs=2,
+    in_parts=True,
 )

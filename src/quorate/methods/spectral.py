@@ -73,4 +73,5 @@ METHOD = Method(
     tables=embedding,
     stochastic=True,
     own_order=LAST_DIGITS,
+    in_parts=True,
 )

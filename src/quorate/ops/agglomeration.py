@@ -123,7 +123,7 @@ def single_merges(order, merges, edges):
 SUM, LEAST, MEAN, WARD = 0, 1, 2, 3
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _similarity(first, second, matrix, size, rule):
     """Return the similarity of two clusters under a linkage rule.
 
@@ -140,11 +140,12 @@ def _similarity(first, second, matrix, size, rule):
     return (within - 2 * a * b * between) / (a * b * (a + b))
 
 
-@njit(cache=True, nogil=True)
-def _nearest(cluster, matrix, size, alive, rule):
-    """Return the nearest cluster in `alive`, the lowest in a tie, and the similarity to it."""
+@njit(cache=True, nogil=True, inline="always")
+def _nearest(cluster, matrix, size, alive, n_alive, rule):
+    """Return the nearest cluster in alive[:n_alive], the lowest in a tie, and the similarity to it."""
     best, largest = -1, -np.inf
-    for other in alive:
+    for place in range(n_alive):
+        other = alive[place]
         if other == cluster:
             continue
         value = _similarity(cluster, other, matrix, size, rule)
@@ -153,11 +154,12 @@ def _nearest(cluster, matrix, size, alive, rule):
     return best, largest
 
 
-@njit(cache=True, nogil=True)
-def _update(a, b, matrix, alive, rule):
+@njit(cache=True, nogil=True, inline="always")
+def _update(a, b, matrix, alive, n_alive, rule):
     """Overwrite row and column a of the matrix with the values of the cluster that a and b form together."""
     matrix[a, a] += matrix[b, b] + 2 * matrix[a, b]
-    for other in alive:
+    for place in range(n_alive):
+        other = alive[place]
         if other == a or other == b:
             continue
         first, second = matrix[a, other], matrix[b, other]
@@ -179,16 +181,19 @@ def dense_link(matrix, size, rule, merges, similarity):
     the two clusters of each merge, the lower one first, where a cluster is named by the lowest number in it; similarity
     (c - 1,) receives their similarity. Invariant: each cluster of the chain is followed by its nearest neighbour, so
     similarities increase along the chain.
+
+    NumPy's functions for whole arrays are avoided, because each takes longer to compile than a loop.
     """
-    alive = np.arange(size.size)
-    chain, position = np.empty(size.size, dtype=np.int64), np.full(size.size, size.size)
-    length = 0
+    alive, chain, position = np.empty((3, size.size), dtype=np.int64)
+    for cluster in range(size.size):
+        alive[cluster], position[cluster] = cluster, size.size
+    n_alive, length = size.size, 0
     for step in range(size.size - 1):
         if length == 0:
-            chain[0], length = alive[-1], 1
+            chain[0], length = alive[n_alive - 1], 1
             position[chain[0]] = 0
         while True:
-            near, value = _nearest(chain[length - 1], matrix, size, alive, rule)
+            near, value = _nearest(chain[length - 1], matrix, size, alive, n_alive, rule)
             if length > 1 and chain[length - 2] == near:
                 break
             if position[near] < length and chain[position[near]] == near:
@@ -199,9 +204,14 @@ def dense_link(matrix, size, rule, merges, similarity):
         a, b = min(near, chain[length - 1]), max(near, chain[length - 1])
         length -= 2
         merges[step, 0], merges[step, 1], similarity[step] = a, b, value
-        _update(a, b, matrix, alive, rule)
+        _update(a, b, matrix, alive, n_alive, rule)
         size[a] += size[b]
-        alive = alive[alive != b]
+        n_kept = 0
+        for place in range(n_alive):
+            if alive[place] != b:
+                alive[n_kept] = alive[place]
+                n_kept += 1
+        n_alive = n_kept
 
 
 class Graph(NamedTuple):

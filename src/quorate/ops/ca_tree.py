@@ -106,66 +106,81 @@ def _gather(node, n_des, first_child, n_children, size, descendants):
 
 
 @njit(cache=True, nogil=True)
-def _centre(labels, order, weights, limit, places, radii):
-    """Return the place p with the smallest D = max over q of distance(p, q) + radii[q], and min(D, limit).
+def _centre(labels, weights, limit, rows, radii):
+    """Return the row p with the smallest D = max over the rows q of distance(p, q) + radii[q], and min(D, limit).
 
-    Ties go to the lowest row. labels (m, H) are in tree order, and order (m,) holds their row numbers. A candidate is
-    abandoned as soon as it cannot win any more.
+    Ties go to the lowest row. labels is (m, H). A candidate is abandoned as soon as it cannot win any more.
     """
     best, least = -1, limit
-    for candidate in places:
+    for candidate in rows:
         largest = weights[0] * 0
         beaten = False
-        for other in range(places.size):
-            distance = _distance(labels, candidate, places[other], weights) + radii[other]
+        for other in range(rows.size):
+            distance = _distance(labels, candidate, rows[other], weights) + radii[other]
             if distance > largest:
                 largest = min(distance, limit)
-                beaten = best >= 0 and (largest > least or (largest == least and order[candidate] > order[best]))
+                beaten = best >= 0 and (largest > least or (largest == least and candidate > best))
                 if beaten:
                     break
-        if not beaten and (best < 0 or largest < least or order[candidate] < order[best]):
+        if not beaten and (best < 0 or largest < least or candidate < best):
             best, least = candidate, largest
     return best, least
 
 
 @njit(cache=True, nogil=True)
 def measure_nodes(
-    labels, order, weights, limit, n_des, start, stop, first_child, n_children, nodes, low, high, size, place
+    labels, order, weights, limit, n_des, start, stop, first_child, n_children, nodes, low, high, size, representative
 ):
     """Compute the size and the representative of the inner nodes nodes[low:high], none of which is below another.
 
-    labels (m, H) are in tree order; weights (H,) have the type of `size`; place (N,) holds the position of each node's
-    representative in tree order. The entries of `size` and `place` must already be known for all descendants; those of
-    the given nodes are written.
+    labels is (m, H); weights (H,) have the type of `size`; representative (N,) holds the row that represents each node.
+    The entries of `size` and `representative` must already be known for all descendants; those of the given nodes are
+    written.
     """
     # One more node may be opened when there are n_des - 1 nodes, and it adds all its children.
     room = min(n_des, order.size) + n_children.max()
     descendants = np.empty(room, dtype=np.int32)
-    places = np.empty(room, dtype=np.int32)
+    rows = np.empty(room, dtype=np.int32)
     radii = np.empty(room, dtype=size.dtype)
     for inner in range(low, high):
         node = nodes[inner]
         n_gathered = stop[node] - start[node]
         if n_gathered <= n_des:
-            places[:n_gathered] = np.arange(start[node], stop[node])
+            rows[:n_gathered] = order[start[node] : stop[node]]
             radii[:n_gathered] = 0
         else:
             n_gathered = _gather(node, n_des, first_child, n_children, size, descendants)
-            places[:n_gathered] = place[descendants[:n_gathered]]
+            rows[:n_gathered] = representative[descendants[:n_gathered]]
             radii[:n_gathered] = size[descendants[:n_gathered]]
-        place[node], size[node] = _centre(labels, order, weights, limit, places[:n_gathered], radii[:n_gathered])
+        representative[node], size[node] = _centre(labels, weights, limit, rows[:n_gathered], radii[:n_gathered])
+
+
+ABOVE_CUT, IN_CUT = 1, 2
 
 
 @njit(cache=True, nogil=True)
-def least_above(parent, size):
-    """Return for each node the least size among its ancestors, infinity for the root.
+def cut_nodes(parent, size, allowed):
+    """Return where each node stands in the cut at a size, (N,) int8: above it, in it, or below (0).
 
-    Parents come before their children.
+    In the cut are the nodes of at most this size all of whose ancestors are larger. Parents come before their children.
     """
-    least = np.full(parent.size, np.inf)
-    for node in range(1, parent.size):
-        least[node] = min(least[parent[node]], size[parent[node]])
-    return least
+    stands = np.zeros(parent.size, dtype=np.int8)
+    for node in range(parent.size):
+        if node == 0 or stands[parent[node]] == ABOVE_CUT:
+            stands[node] = ABOVE_CUT if size[node] > allowed else IN_CUT
+    return stands
+
+
+@njit(cache=True, nogil=True)
+def join_rows(order, start, stop, cut, number, counts, owner, sums):
+    """Write to owner (m,) the number of each row's node in the cut, and add its objects to sums (K,), by number.
+
+    number is as long as cut; counts (m,) are the objects of the rows.
+    """
+    for place in range(cut.size):
+        for row in order[start[cut[place]] : stop[cut[place]]]:
+            owner[row] = number[place]
+            sums[number[place]] += counts[row]
 
 
 @njit(cache=True, nogil=True)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._types import read_only
 from quorate.ops.compiling import njit
 from quorate.ops.threads import map_fixed_blocks
 
@@ -25,6 +26,8 @@ UNSEEN = -2
 MISSING = -1
 BLOCK = 65_536
 """Rows of a block: a few milliseconds of work, and more rows than most tables need to show all their values."""
+SMALL = 65_536
+"""Entries up to which a table is copied to the type that most tables have."""
 
 
 def code_columns(
@@ -41,6 +44,9 @@ def code_columns(
     value v of column h is at starts[h] + v - low[h]; it holds UNSEEN, MISSING or the code of the value. seen (H,)
     counts the codes given out for each column. codes (n, H) is written; it may be the table itself.
     """
+    if values.size <= SMALL:
+        # a small table is not worth a kernel for its own type
+        values = read_only(values.astype(np.int64))
     _code_rows(values[:BLOCK], low, starts, lookup, seen, codes[:BLOCK])
     rest, rest_codes = values[BLOCK:], codes[BLOCK:]
 
@@ -88,8 +94,9 @@ def _code_rows(values, low, starts, lookup, seen, codes):
 @njit(cache=True, nogil=True)
 def canonical(labels: NDArray[Any], n_labels: int) -> NDArray[np.int32]:
     """Renumber labels 0..n_labels-1 by first appearance; labels must not be negative."""
-    name = np.full(n_labels, -1, dtype=np.int32)
-    result = np.empty(labels.size, dtype=np.int32)
+    name, result = np.empty(n_labels, dtype=np.int32), np.empty(labels.size, dtype=np.int32)
+    for label in range(n_labels):
+        name[label] = -1
     n_seen = 0
     for row in range(labels.size):
         label = labels[row]

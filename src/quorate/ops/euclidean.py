@@ -31,7 +31,7 @@ def pad_columns(centres: NDArray[Any]) -> NDArray[np.float32]:
     return padded
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@njit(cache=True, nogil=True, inline="always", fastmath={"contract"})
 def _nearest_in_tile(tile, centres, first, last, distance, least, nearest):
     """Find the nearest of the centres first..last-1 for each row of a tile; least and nearest (TILE,) are written.
 
@@ -69,7 +69,7 @@ def _nearest_in_tile(tile, centres, first, last, distance, least, nearest):
                 nearest[row] = centre - first
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"contract"})
 def nearest_centres(rows, centres, starts, labels):
     """Write to labels[i, q] the nearest of the centres of member q, the lowest in a tie.
 
@@ -239,7 +239,7 @@ def reassign_points(points, rows, counts, unit, centres, labels, gaps, sums, siz
             labels[row] = best
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def move_point(point, count, unit, old, new, sums, sizes):
     """Move a point (d,) that stands for `count` objects from one cluster (-1: none) to another; see above."""
     sizes[new] += count

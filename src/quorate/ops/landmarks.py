@@ -24,7 +24,7 @@ GRID = 1024.0
 """The coordinates of points are rounded to multiples of 1 / GRID."""
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _place(near, squared, landmark, value):
     """Insert a landmark into the sorted lists near (K,) and squared (K,); equal distances keep their order."""
     place = near.size - 1
@@ -34,7 +34,7 @@ def _place(near, squared, landmark, value):
     near[place], squared[place] = landmark, value
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@njit(cache=True, nogil=True, inline="always", fastmath={"contract"})
 def _tile_distances(tile, landmark, distance):
     """Write to distance[row] the squared distance of a tile's rows to one landmark (d,).
 
@@ -58,7 +58,7 @@ def _tile_distances(tile, landmark, distance):
         column += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"contract"})
 def nearest_landmarks(rows, landmarks, near, squared):
     """Find the nearest landmarks of each row, the nearest first, the lowest number first in a tie.
 

@@ -9,7 +9,7 @@ import numpy as np
 from quorate.ops.compiling import njit
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _add(total, rest, value):
     """Add a number to a sum kept as two numbers, of which the second is what rounding lost of the first."""
     fresh = total + value
@@ -29,7 +29,7 @@ def _entropy(sizes, n_objects):
     return total + rest, n_parts
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _nmi(table, first, second, n_objects, geometric):
     """Return the NMI of a table (k, l) with the sums first (k,) of its rows and second (l,) of its columns."""
     total, rest, n_cells = 0.0, 0.0, 0

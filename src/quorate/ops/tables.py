@@ -114,7 +114,7 @@ def label_own_and_rival(labels, offsets, table, assignment, start, stop, own, ri
     these sums are 0. Only rows start..stop-1 are written. Shapes: labels (m, H); table (d, K) float64, not negative;
     assignment (m,).
     """
-    total = np.zeros(table.shape[1])
+    total = np.empty(table.shape[1])
     for row in range(start, stop):
         total[:] = 0
         for member in range(labels.shape[1]):
@@ -125,9 +125,11 @@ def label_own_and_rival(labels, offsets, table, assignment, start, stop, own, ri
                     total[cluster] += table[place, cluster]
         own[row] = total[assignment[row]]
         total[assignment[row]] = 0.0
-        best = total.argmax()
-        rival[row] = total[best]
-        runner_up[row] = best if total[best] > 0.0 else -1
+        best, largest = -1, 0.0
+        for cluster in range(total.size):
+            if total[cluster] > largest:
+                best, largest = cluster, total[cluster]
+        rival[row], runner_up[row] = largest, best
 
 
 @njit(cache=True, nogil=True)

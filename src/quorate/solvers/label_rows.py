@@ -8,14 +8,14 @@ membership of 1 give the same results as rows of labels, bit for bit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import fields, replace
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import AnyEnsemble, E, Ensemble, FloatArray, IntArray, SoftEnsemble
+from quorate._types import AnyEnsemble, E, Ensemble, FloatArray, Info, IntArray, SoftEnsemble
 from quorate.ops import soft, tables
 from quorate.ops.bipartite import add_pairs
 from quorate.ops.coding import canonical
@@ -106,11 +106,11 @@ def shared_masses(ensemble: AnyEnsemble, weights: FloatArray, most_clusters: int
     return fold_on_card(ensemble, weights)
 
 
-def reweighted(ensemble: E, weights: FloatArray, info: Mapping[str, Any] | None = None) -> E:
-    """The ensemble with other member weights, and perhaps other facts."""
+def reweighted(ensemble: E, weights: FloatArray, info: Info | None = None) -> E:
+    """The ensemble with other member weights, and other `info` if that is given."""
     info = ensemble.info if info is None else info
     if ensemble.pieces is not None:
-        return cast(E, cast(Any, ensemble).changed(reweighted, weights, weights=weights, info=info))
+        return cast(E, cast(Any, ensemble).changed(reweighted, weights, info, weights=weights, info=info))
     if ensemble.card is None:
         return replace(ensemble, weights=weights, info=info)
     from quorate._device.device_ensemble import reweighted_on_card
@@ -164,14 +164,22 @@ def canonical_labels(labels: Any, n_labels: int) -> Any:
     if isinstance(labels, np.ndarray):
         return canonical(labels.astype(np.int32, copy=False), n_labels)
     if isinstance(labels, PartedArray):
-        seen = np.concatenate(from_each(_order_of_appearance, labels))
-        order = seen[np.sort(np.unique(seen, return_index=True)[1])]
-        number = np.full(n_labels, -1, dtype=np.int32)
-        number[order] = np.arange(len(order))
-        return arrays_of(labels, _renumbered, [number, labels])
+        return with_numbers(numbers_by_appearance(labels, n_labels), labels)
     from quorate._device.card_rows import canonical_on_card
 
     return canonical_on_card(labels)
+
+
+def numbers_by_appearance(labels: Any, n_labels: int) -> NDArray[np.int32]:
+    """For each label 0..n_labels-1 its number in the order in which labels appear first; -1 if it does not appear."""
+    number = np.full(n_labels, -1, dtype=np.int32)
+    if isinstance(labels, np.ndarray):
+        number[labels] = canonical(labels, n_labels)
+        return number
+    seen = np.concatenate(from_each(_order_of_appearance, labels))
+    order = seen[np.sort(np.unique(seen, return_index=True)[1])]
+    number[order] = np.arange(len(order))
+    return number
 
 
 def _order_of_appearance(labels: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -179,7 +187,9 @@ def _order_of_appearance(labels: NDArray[np.int32]) -> NDArray[np.int32]:
     return labels[np.sort(np.unique(labels, return_index=True)[1])]
 
 
-def _renumbered(number: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArray[np.int32]:
+@row_by_row()
+def with_numbers(number: NDArray[np.int32], labels: Any) -> Any:
+    """The number of each label."""
     return number[labels]
 
 
@@ -487,7 +497,7 @@ def _norms(ensemble: AnyEnsemble, has_missing: bool) -> FloatArray:
 @added_up
 def objects_in(ensemble: AnyEnsemble) -> NDArray[Any]:
     """The number of objects in each base cluster, (d,)."""
-    return tally(ensemble, _one_cluster(ensemble), 1)[:, 0]
+    return tally(ensemble, one_cluster(ensemble), 1)[:, 0]
 
 
 def summed_sizes(ensemble: Ensemble, member_weights: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -511,7 +521,9 @@ def _sums_of_clusters(ensemble: Ensemble, values: NDArray[np.int64]) -> NDArray[
     return sums
 
 
-def _one_cluster(ensemble: AnyEnsemble) -> Any:
+@row_by_row()
+def one_cluster(ensemble: AnyEnsemble) -> Any:
+    """The assignment of all rows to cluster 0."""
     xp = np if ensemble.card is None else ensemble.card.xp
     return xp.zeros(ensemble.n_rows, dtype=xp.int32)
 
@@ -526,6 +538,7 @@ def rows_in(ensemble: AnyEnsemble) -> NDArray[np.int64]:
     return counted
 
 
+@row_by_row()
 def compete(ensemble: AnyEnsemble, groups: NDArray[np.int32], mass: FloatArray, draws: FloatArray) -> NDArray[np.int32]:
     """The group of base clusters that each row belongs to most; mass (K,) of the groups, ties are broken by `draws`."""
     winner = np.empty(ensemble.n_rows, dtype=np.int32)
@@ -547,6 +560,7 @@ def compete(ensemble: AnyEnsemble, groups: NDArray[np.int32], mass: FloatArray, 
     return winner
 
 
+@row_by_row()
 def winners_share(ensemble: AnyEnsemble, groups: NDArray[np.int32], winner: NDArray[np.int32]) -> FloatArray:
     """The share (by member weight) of each row's known labels or memberships that are in its winning group."""
     share = np.empty(ensemble.n_rows)
@@ -612,6 +626,36 @@ def rows_of_objects(counts: Any, objects: NDArray[np.int64]) -> NDArray[np.intp]
             rows[places] = start + part
         return rows
     return np.searchsorted(np.cumsum(counts), objects, side="right")
+
+
+def a_draw_for_each_row(ensemble: AnyEnsemble, rng: np.random.Generator) -> Any:
+    """A number in [0, 1) for each row, in the order of the rows; those of a part are drawn where it is."""
+    if ensemble.pieces is None:
+        return rng.random(ensemble.n_rows)
+    parted = cast(Any, ensemble)
+    streams = []
+    for n_rows in np.diff(parted.starts):
+        streams.append(deepcopy(rng))
+        _pass_over(rng, int(n_rows))
+    return arrays_of(parted, _drawn, [Pieces(parted.holder, streams), parted])
+
+
+def _drawn(stream: np.random.Generator, part: Ensemble) -> FloatArray:
+    # a copy, because a part may be made again
+    return deepcopy(stream).random(part.n_rows)
+
+
+def _pass_over(rng: np.random.Generator, n_draws: int, block: int = 1 << 20) -> None:
+    """Leave a generator as it is after so many numbers in [0, 1)."""
+    bits = rng.bit_generator
+    if isinstance(bits, (np.random.PCG64, np.random.PCG64DXSM)):
+        before = bits.state
+        bits.advance(n_draws)
+        # `advance` forgets the half of a number that is left of a draw of 32 bits
+        bits.state = {**before, "state": bits.state["state"]}
+        return
+    for start in range(0, n_draws, block):
+        rng.random(min(block, n_draws - start))
 
 
 def rows_drawn_by_count(counts: NDArray[np.int64], size: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Any]:

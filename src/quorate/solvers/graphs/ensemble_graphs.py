@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import AnyEnsemble, FloatArray, SoftEnsemble
+from quorate._types import AnyEnsemble, Ensemble, FloatArray, SoftEnsemble
 from quorate.ops.bipartite import row_components
 from quorate.ops.coding import canonical
 from quorate.ops.tables import cluster_counts
-from quorate.solvers.label_rows import one_hot, rows_in, tally
+from quorate.solvers.label_rows import canonical_labels, objects_in, one_hot, rows_in
+from quorate.solvers.parts import added_up, from_each, row_by_row
 from quorate.solvers.weights import cluster_weights_whole
 
 BLOCK_ENTRIES = 2**24
@@ -22,17 +23,47 @@ DENSE_ENTRIES = 2**22
 """Up to so many entries the table between all clusters and those of one member is counted densely."""
 
 
-def components(ensemble: AnyEnsemble, n_clusters: int) -> NDArray[np.int32] | None:
+def components(ensemble: AnyEnsemble, n_clusters: int) -> Any:
     """The connected component of each row (over shared clusters) if there are exactly n_clusters of them, else None.
 
     The components are then the only partition into so many parts that separates no two objects of any cluster: the
     least cut of every graph here, whatever the sizes. A partitioner that must balance would cut something.
     """
+    component: Any
     if isinstance(ensemble, SoftEnsemble):
         component = _soft_components(ensemble)
+    elif ensemble.pieces is not None:
+        component = canonical_labels(_components_across(ensemble), int(ensemble.offsets[-1]))
     else:
         component = row_components(ensemble.labels, ensemble.offsets)
     return component if int(component.max()) + 1 == n_clusters else None
+
+
+def _components_across(ensemble: Ensemble) -> Any:
+    """The component of each row of rows in parts, in any numbering: clusters that share one in any part share one."""
+    of_parts = np.stack(from_each(_components_of_clusters, ensemble), axis=1)
+    has_rows = np.flatnonzero((of_parts >= 0).any(axis=1))
+    offsets = np.concatenate([[0], np.cumsum(of_parts.max(axis=0) + 1)])
+    of_clusters = np.full(len(of_parts), -1, dtype=np.int32)
+    of_clusters[has_rows] = row_components(of_parts[has_rows], offsets)
+    return _components_of_rows(ensemble, of_clusters)
+
+
+def _components_of_clusters(part: Ensemble) -> NDArray[np.int32]:
+    """The component of each cluster of a member within a part, (d,); -1 if it has no rows there."""
+    of_rows, of_clusters = row_components(part.labels, part.offsets), np.full(part.offsets[-1], -1, dtype=np.int32)
+    for member, start in enumerate(part.offsets[:-1]):
+        known = np.flatnonzero(part.labels[:, member] >= 0)
+        of_clusters[start + part.labels[known, member].astype(np.int64)] = of_rows[known]
+    return of_clusters
+
+
+@row_by_row()
+def _components_of_rows(ensemble: Ensemble, of_clusters: NDArray[np.int32]) -> NDArray[np.int32]:
+    first = (ensemble.labels >= 0).argmax(axis=1)
+    labels = np.take_along_axis(ensemble.labels, first[:, None], axis=1)[:, 0]
+    found: NDArray[np.int32] = of_clusters[ensemble.offsets[first] + labels]
+    return found
 
 
 def _soft_components(ensemble: SoftEnsemble) -> NDArray[np.int32]:
@@ -137,6 +168,7 @@ def meta_graph(ensemble: AnyEnsemble) -> Any:
     return type(shared)((weights[first] * weights[second] * jaccard, (first, second)), shape=shared.shape).tocsr()
 
 
+@added_up
 def _shared_objects(ensemble: AnyEnsemble) -> Any:
     """The number of objects that any two clusters share, (d, d) sparse; by tables if these are small, or a product."""
     from scipy.sparse import csr_array, hstack
@@ -161,5 +193,5 @@ def _squared_sizes(ensemble: AnyEnsemble) -> FloatArray:
         matrix = one_hot(ensemble)
         squares = matrix.data**2 * np.repeat(ensemble.counts, np.diff(matrix.indptr))
         return np.bincount(matrix.indices, squares, matrix.shape[1]).astype(np.float64)
-    sizes: FloatArray = tally(ensemble, np.zeros(ensemble.n_rows, dtype=np.int32), 1)[:, 0].astype(np.float64)
+    sizes: FloatArray = objects_in(ensemble).astype(np.float64)
     return sizes

@@ -15,16 +15,22 @@ from quorate.solvers.cluster_means import cluster_means, standing
 from quorate.solvers.graphs.ensemble_graphs import components
 from quorate.solvers.graphs.partition import PartitionerResult, Scheme, partition_graph
 from quorate.solvers.label_rows import (
+    a_draw_for_each_row,
+    canonical_labels,
     cluster_sizes,
     compete,
-    fill_empty,
     look_up,
+    numbers_by_appearance,
+    one_cluster,
     rows_drawn_by_count,
     take,
     tally,
     winners_share,
+    with_numbers,
 )
+from quorate.solvers.label_space.moving import refilled
 from quorate.solvers.members import by_member_name
+from quorate.solvers.parts import beside
 from quorate.solvers.weights import cluster_weights, cluster_weights_whole
 
 LARGE_GRAPH = 50_000
@@ -48,12 +54,12 @@ class Cuts(NamedTuple):
     parts: float
 
 
-def forced_partition(ensemble: AnyEnsemble, n_clusters: int, take_components: bool) -> NDArray[np.int32] | None:
+def forced_partition(ensemble: AnyEnsemble, n_clusters: int, take_components: bool) -> Any:
     """The answer if only one is possible: one cluster, one cluster per row, or the connected components; else None."""
     if n_clusters == 1:
-        return np.zeros(ensemble.n_rows, dtype=np.int32)
+        return one_cluster(ensemble)
     if n_clusters == ensemble.n_rows:
-        return np.arange(n_clusters, dtype=np.int32)
+        return beside(ensemble, np.arange(n_clusters, dtype=np.int32))
     return components(ensemble, n_clusters) if take_components else None
 
 
@@ -99,8 +105,9 @@ def partition_by_sample(
     if part.n_rows < n_clusters:
         return partition(ensemble)
     found, n_repaired = partition(part)
-    labels = place_in_balance(ensemble, cluster_means(part, found, n_clusters)[0], imbalance)
-    return labels, max(n_repaired, fill_clusters(ensemble, labels, n_clusters))
+    placed = place_in_balance(ensemble, cluster_means(part, found, n_clusters)[0], imbalance)
+    labels, n_filled = fill_clusters(ensemble, placed, n_clusters)
+    return labels, max(n_repaired, n_filled)
 
 
 def place_in_balance(ensemble: Ensemble, means: FloatArray, imbalance: float) -> NDArray[np.int32]:
@@ -177,15 +184,12 @@ def draw_seed(rng: np.random.Generator) -> int:
     return int(rng.integers(2**31 - 1))
 
 
-def fill_clusters(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: int) -> int:
-    """Give each empty cluster the row least co-associated with its own, in place; returns how many were empty.
+def fill_clusters(ensemble: AnyEnsemble, labels: Any, n_clusters: int) -> tuple[Any, int]:
+    """Give each empty cluster the row least co-associated with its own; returns labels, and how many were empty.
 
-    A cluster keeps its last row; ties go to the lowest row.
+    A cluster keeps its last row; ties go to the lowest row. Labels that are not in parts are changed in place.
     """
-    if np.bincount(labels, minlength=n_clusters).all():
-        return 0
-    own, _, _ = standing(ensemble, labels, n_clusters)
-    return fill_empty(labels, -own, n_clusters)
+    return refilled(labels, lambda: standing(ensemble, labels, n_clusters)[0] * -1.0, n_clusters)
 
 
 def cuts(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: int) -> Cuts:
@@ -227,7 +231,7 @@ def meta_cluster_consensus(
     forced = forced_partition(ensemble, n_clusters, take_components)
     if forced is not None:
         info = {"meta_clusters": None, "n_repaired": 0}
-        return Consensus(labels=canonical(forced, n_clusters), objective=0.0, info=info)
+        return Consensus(labels=canonical_labels(forced, n_clusters), objective=0.0, info=info)
     n_base = int(ensemble.offsets[-1])
     if n_clusters > n_base:
         raise ValueError(
@@ -235,12 +239,9 @@ def meta_cluster_consensus(
             f"{method} groups; ask for fewer, or use another method."
         )
     groups, objective = group()
-    winner = winners(ensemble, groups, n_clusters, rng)
-    n_repaired = fill_clusters(ensemble, winner, n_clusters)
-    labels = canonical(winner, n_clusters)
-    numbers = np.empty(n_clusters, dtype=np.int32)
-    numbers[winner] = labels
-    groups = numbers[groups]
+    winner, n_repaired = fill_clusters(ensemble, winners(ensemble, groups, n_clusters, rng), n_clusters)
+    numbers = numbers_by_appearance(winner, n_clusters)
+    labels, groups = with_numbers(numbers, winner), numbers[groups]
     return Consensus(
         labels=labels,
         objective=objective,
@@ -249,12 +250,10 @@ def meta_cluster_consensus(
     )
 
 
-def winners(
-    ensemble: AnyEnsemble, groups: NDArray[np.int32], n_clusters: int, rng: np.random.Generator
-) -> NDArray[np.int32]:
+def winners(ensemble: AnyEnsemble, groups: NDArray[np.int32], n_clusters: int, rng: np.random.Generator) -> Any:
     """The group each row is associated with most; groups (d,) holds the group of each base cluster.
 
     Ties are broken by one random draw per row.
     """
     mass = np.bincount(groups, weights=cluster_weights(ensemble), minlength=n_clusters)
-    return compete(ensemble, groups, mass.astype(np.float64), rng.random(ensemble.n_rows))
+    return compete(ensemble, groups, mass.astype(np.float64), a_draw_for_each_row(ensemble, rng))

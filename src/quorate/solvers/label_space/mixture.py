@@ -61,7 +61,7 @@ def best_mixture(
     if part is not None:
         best = maximise(ensemble, best.expected, best.mass, max_iter, smoothing)
     best = best._replace(labels=beside(ensemble, best.labels), sure=beside(ensemble, best.sure))
-    return best._replace(labels=refilled(best.labels, _doubts(ensemble.counts, best.sure), n_clusters)[0])
+    return best._replace(labels=refilled(best.labels, lambda: _doubts(ensemble.counts, best.sure), n_clusters)[0])
 
 
 @row_by_row()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ class MovingInParts:
         (table, mass), filled = self._sums, 0
         new, score, sizes = _looked_up(self._ensemble, rule, factor, len(mass))
         if not sizes.all():
-            new, filled = refilled(new, _costs(self._ensemble.counts, norms, score), len(mass))
+            new, filled = refilled(new, lambda: _costs(self._ensemble.counts, norms, score), len(mass))
         like = table.shape[1], table.dtype, len(mass), mass.dtype
         moved, more, mass_more = _moved(self._ensemble, self._masses, self.old, new, like)
         table += more
@@ -105,8 +106,10 @@ def _moved(
     return moved, table, mass
 
 
-def refilled(labels: Any, cost: Any, n_clusters: int) -> tuple[Any, int]:
+def refilled(labels: Any, cost: Callable[[], Any], n_clusters: int) -> tuple[Any, int]:
     """Do what `fill_empty` does for labels that may be in parts: return them without empty clusters, and their number.
+
+    `cost` returns what each row costs; it is called only if a cluster is empty.
 
     A part sends its costliest rows. As many as there are clusters may be passed over, each the last one of its cluster,
     so that twice this number is enough.
@@ -115,8 +118,8 @@ def refilled(labels: Any, cost: Any, n_clusters: int) -> tuple[Any, int]:
     if sizes.all():
         return labels, 0
     if isinstance(labels, np.ndarray):
-        return labels, fill_empty(labels, cost, n_clusters)
-    found = from_each(_costliest, labels, cost, 2 * n_clusters)
+        return labels, fill_empty(labels, cost(), n_clusters)
+    found = from_each(_costliest, labels, cost(), 2 * n_clusters)
     rows = np.concatenate([own + start for (own, _, _), start in zip(found, labels.starts, strict=False)])
     chosen, costs = (np.concatenate([part[place] for part in found]) for place in (1, 2))
     before = chosen.copy()

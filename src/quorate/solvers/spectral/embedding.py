@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from contextlib import nullcontext
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from quorate.solvers.label_rows import (
     divided,
     drawn_by_weight,
     fill_empty,
+    in_host_memory,
     objects_in,
     one_hot,
     rows_drawn_by_count,
@@ -33,6 +34,9 @@ from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights, without_common
 
 DENSE_SIDE = 1500
 """Up to this many rows or base clusters the small Gram matrix is decomposed whole, above by Lanczos iterations."""
+
+PARTED_SIDE = 8192
+"""Up to this many base clusters a matrix over them is made if the rows are in parts, whatever it costs."""
 
 
 def root_weighted_rows(ensemble: Ensemble) -> Any:
@@ -48,11 +52,16 @@ def root_weighted_rows(ensemble: Ensemble) -> Any:
 def spectral_embedding(ensemble: Ensemble, n_components: int, rng: np.random.Generator) -> tuple[Points, FloatArray]:
     """One point of length 1 per row, and the singular values; directions without weight are left out.
 
-    A row of c objects stands for c equal rows of the matrix over objects, whose eigenvectors these are.
+    A row of c objects stands for c equal rows of the matrix over objects, whose eigenvectors these are. Rows in parts
+    are folded into a matrix over clusters also where Lanczos iterations over rows in one place would be faster.
     """
-    n_clusters = int(ensemble.offsets[-1])
-    if n_clusters < ensemble.n_rows and n_clusters <= max(DENSE_SIDE, 2 * n_components):
+    n_clusters, is_parted = int(ensemble.offsets[-1]), ensemble.pieces is not None
+    most = PARTED_SIDE if is_parted else max(DENSE_SIDE, 2 * n_components)
+    if n_clusters < ensemble.n_rows and n_clusters <= most:
         return _folded_embedding(ensemble, n_components)
+    if is_parted and n_clusters >= ensemble.n_rows:
+        # no more rows than there are clusters, whose tables are here, too
+        ensemble = cast(Any, ensemble).on_host()
     from scipy.sparse import diags_array
 
     rows = root_weighted_rows(ensemble)
@@ -358,6 +367,8 @@ def point_consensus(
     # as many objects of each row again are the same problem; without the common factor sums round alike
     divisor = counts_divisor(ensemble)
     counts = ensemble.counts if divisor == 1 else divided(ensemble, divisor).counts
+    if isinstance(points, np.ndarray):
+        counts = in_host_memory(ensemble, counts)
     run = euclidean_kmeans(points, counts, n_clusters, rng, n_init=n_init, max_iter=max_iter)
     return Consensus(
         labels=canonical_labels(beside(ensemble, run.labels), n_clusters),
@@ -534,7 +545,7 @@ class _SweepsInParts(_Sweeps):
     def _fill(self) -> None:
         nearest: Any = self.labels
         counts: Any = self._counts
-        self.labels, _ = refilled(nearest, self.spread(), len(self.centres))
+        self.labels, _ = refilled(nearest, self.spread, len(self.centres))
         found = from_each(_changes, counts, nearest, self.labels)
         starts = zip(found, counts.starts, strict=False)
         rows = np.concatenate([own[0] + start for own, start in starts])
