@@ -23,6 +23,7 @@ from quorate._choose_k.criteria import (
     highest_number,
     link_gaps,
     merge_gaps,
+    modularities,
     shortlist,
     supports,
     tree_lifetimes,
@@ -254,8 +255,9 @@ class Wanted(NamedTuple):
     """The numbers of clusters that `choose` compares, and how it compares them.
 
     `is_open` says whether the answer may be 1, `parts` holds the members for each number, if they were given so, and
-    `links` holds the links between nearest neighbours of any two small cells, for several divisions into cells; it is
-    empty if there are no measurements.
+    `links` holds the links between nearest neighbours of any two small cells, for several divisions into cells, and
+    `more_links` those between more neighbours. They are empty if there are no measurements, the latter also where
+    modularity says nothing.
     """
 
     numbers: Sequence[int]
@@ -264,6 +266,7 @@ class Wanted(NamedTuple):
     null: bool = True
     parts: Mapping[int, Ensemble] | None = None
     links: Sequence[FloatArray] = ()
+    more_links: Sequence[FloatArray] = ()
 
 
 def _is_open(wanted: Any) -> bool:
@@ -409,6 +412,7 @@ def _profiles(
         "eigengap": eigengaps(ensemble, compared, rng) if most > 1 else {},
         "merge_gap": {} if fine is None else merge_gaps(part, fine.labels, compared),
         "link_gap": link_gaps(wanted.links, compared),
+        "modularity": modularities(wanted.more_links, compared),
         "density_gain": {k: gains[k] for k in compared if k in gains},
         "density_fall": falls(gains, compared),
         "lifetime": {k: lasting[k] for k in compared if k in lasting},
