@@ -210,7 +210,8 @@ def choose_k(
     to 20,000 distinct rows. ANMI [1]_ and stability (the ARI of the consensuses of two halves of the members, on a
     part of the objects) are computed for the numbers that have most support by the other criteria. PAC [3]_ compares
     members: at least five must have the number of clusters in question. It falls with the number of clusters by
-    itself, so that it is shown and has no weight.
+    itself, so that it is shown and has no weight. Links between nearest neighbours (link gap, modularity) count only
+    where measurements are known, which is not so here.
 
     Each criterion gives the best number a support of 1 and the others their share of its value. These are weighted;
     the weights were chosen by measurement, which docs/trust.md reports. A criterion whose values are the same for all

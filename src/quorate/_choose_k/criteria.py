@@ -84,10 +84,10 @@ def link_gaps(links: Sequence[FloatArray], numbers: Sequence[int]) -> dict[int, 
 
 
 def modularities(links: Sequence[FloatArray], numbers: Sequence[int]) -> dict[int, float]:
-    """Return the modularity of each number of clusters: the share of links within clusters, less that expected by chance.
+    """Return the modularity of each number: the share of links within clusters, less that expected by chance.
 
     Small cells are merged, always the two by which modularity gains most. The mean over several divisions into cells is
-    taken, each an array of shape (cells, cells).
+    taken.
     """
     found: list[dict[int, float]] = []
     for part in links:
@@ -224,7 +224,7 @@ FROM_LOWEST = ("anmi", "stability")
 """Criteria that are high for every number, so that only differences count."""
 LESS_MODULAR = 0.01
 """By so much less modularity than the best number has, a number has 1/e of its support: near the best all are alike."""
-TEMPERATURE = 0.13
+TEMPERATURE = 0.12
 """Numbers are right with probabilities proportional to exp(support / TEMPERATURE), as measured where they are known."""
 DECIDED = 0.75
 """A choice is decided if the recommended number is right with at least this probability."""

@@ -223,15 +223,13 @@ OBJECTS_PER_CELL = 5
 """The least number of objects per cell on average; of few objects there are fewer cells."""
 FEWEST_CELLS = 3
 """Fewer cells than these tell nothing about the number of clusters."""
-
-
 MORE_NEIGHBOURS = 30
 """The number of nearest neighbours for modularity: with fewer of them, groups that are random for want of objects have
 few links with others, too."""
 FEWEST_FOR_MORE = 4 * MORE_NEIGHBOURS
 """Of fewer objects each would be linked with a large part of all."""
-LEAST_DIMENSION = 6.0
-"""In fewer dimensions nearly no links cross a cut through a cluster, so that modularity divides clusters too far."""
+LEAST_DIMENSION = 4.0
+"""In fewer dimensions few links cross a cut through a cluster, so that modularity divides clusters too far."""
 DIMENSION_FROM = 3
 """Distances are compared with that of the last neighbour from this neighbour on: the first ones vary much."""
 
@@ -263,8 +261,9 @@ def links_between_cells(features: Features, entropy: int) -> tuple[list[FloatArr
 def dimension_around(squared: NDArray[np.float32]) -> float:
     """Return in how many dimensions objects extend around each of them, from the distances of nearest neighbours.
 
-    In d dimensions the number of neighbours grows with the d-th power of the distance. This is the estimate of maximum
-    likelihood (Levina and Bickel), of which inverse values are averaged over objects. Objects with copies are left out.
+    In d dimensions the number of neighbours grows with the d-th power of the distance, so that the logarithm of the
+    ratio of the distances to neighbours i and j is (1/i + ... + 1/(j - 1)) / d on average. Objects with copies are left
+    out; if these are most, the answer is 0.
 
     Parameters
     ----------
@@ -275,7 +274,9 @@ def dimension_around(squared: NDArray[np.float32]) -> float:
     if 2 * len(known) < len(squared):
         return 0.0
     growth = float(np.log(known[:, -1:] / known[:, :-1]).mean()) / 2
-    return 1 / growth if growth > 0 else np.inf
+    nearer = 1 / np.arange(DIMENSION_FROM, squared.shape[1] - 1)
+    expected = float(np.cumsum(nearer[::-1]).mean())
+    return expected / growth if growth > 0 else np.inf
 
 
 def _cells(points: Features, number: int, entropy: int) -> NDArray[Any]:
