@@ -596,8 +596,7 @@ class Candidate:
     link_gap : float or None
         The same with links between nearest neighbours in the measurements, if these are known.
     modularity : float or None
-        The share of links between nearest neighbours within clusters, less that expected by chance, if measurements
-        are known and extend in many dimensions.
+        The share of neighbours' links within clusters, less that expected, of measurements of many dimensions.
     stability : float or None
         The ARI of the consensuses of two halves of the members, on a part of the objects.
     support : float or None
