@@ -151,6 +151,16 @@ def test_narrow_gaps_of_links_weigh_less() -> None:
     assert supports({"eigengap": eigenvalues}) == pytest.approx({2: 1.0, 3: 0.2})
 
 
+def test_a_number_with_nearly_the_most_modularity_has_nearly_as_much_support() -> None:
+    found = supports({"modularity": {2: 0.4, 9: 0.845, 10: 0.85, 20: 0.81}})
+    assert found == pytest.approx({2: 0.0, 9: np.exp(-0.5), 10: 1.0, 20: np.exp(-4)}, abs=1e-12)
+    # a wide gap at 2 counts less than modularity, and decides between numbers whose modularity is alike
+    choice = decide(
+        {"eigengap": {2: 1.5, 9: 0.8, 10: 0.1}, "modularity": {2: 0.4, 9: 0.849, 10: 0.85}}, [2, 9, 10], {}, [2, 9, 10]
+    )
+    assert choice.candidates == (9, 10, 2)
+
+
 def test_close_candidates_are_undecided() -> None:
     values = {"eigengap": {2: 1.0, 3: 0.95, 4: 0.8, 5: 0.1}, "merge_gap": {2: 1.0, 3: 1.0, 4: 0.0, 5: 0.1}}
     close = decide(values, [2, 3, 4, 5], {}, [2, 3, 4, 5])
@@ -193,11 +203,11 @@ def test_shares_of_the_best_value() -> None:
 def test_similarities_of_merges_by_hand() -> None:
     sums = np.array([[4.0, 2.0, 0.0], [2.0, 1.0, 1.0], [0.0, 1.0, 9.0]])
 
-    def scale(part: np.ndarray) -> np.ndarray:
-        return np.sqrt(np.outer(np.diag(part), np.diag(part)))
+    def similarity(part: np.ndarray) -> np.ndarray:
+        return part / np.sqrt(np.outer(np.diag(part), np.diag(part)))
 
     # 0 and 1 have 2 / sqrt(4 * 1) = 1; then 0 and 1 together have 9 within, and 1 / sqrt(9 * 9) with 2
-    assert merged_similarities(sums, scale) == pytest.approx([0.0, 0.0, 1 / 9, 1.0])
+    assert merged_similarities(sums, similarity) == pytest.approx([0.0, 0.0, 1 / 9, 1.0])
 
 
 def test_gaps_of_unanimous_members_are_widest_at_their_number() -> None:

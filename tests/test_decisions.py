@@ -93,8 +93,8 @@ def test_the_next_number_is_a_candidate_or_nearly_as_good(share: float, is_candi
 
 @pytest.mark.parametrize(("share", "is_close"), [(0.2, False), (0.33, True)])
 def test_many_numbers_of_little_support_make_a_choice_undecided(share: float, is_close: bool) -> None:
-    """None of them is a candidate by its support, but 60 of them together may be as probable as a third of the best."""
-    part = {2: 1.0, **dict.fromkeys(range(3, 63), share), 63: 0.0}
+    """None of them is a candidate by its support, but 120 of them together may be a third as probable as the best."""
+    part = {2: 1.0, **dict.fromkeys(range(3, 123), share), 123: 0.0}
     found = decide({"eigengap": part}, [*part], {}, [*part])
     assert found.undecided is is_close
     assert found.candidates == ((2, 3) if is_close else (2,))

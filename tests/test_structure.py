@@ -15,8 +15,16 @@ from scipy.spatial import cKDTree
 from sklearn.cluster import KMeans
 
 from quorate import EnsembleClustering, consensus, evaluate, generate, load_consensus, save_consensus
-from quorate._choose_k.criteria import link_gaps
-from quorate._choose_k.explore import How, chooses_number, links_between_cells, links_of, neighbours_of
+from quorate._choose_k.criteria import link_gaps, modularities
+from quorate._choose_k.explore import (
+    LEAST_DIMENSION,
+    How,
+    chooses_number,
+    dimension_around,
+    links_between_cells,
+    links_of,
+    neighbours_of,
+)
 from quorate._consensus import consensus as consensus_module
 from quorate._trust.agreement import checked_draws
 from quorate._trust.reference import (
@@ -81,15 +89,16 @@ def test_a_ring_in_noise_is_beyond_the_reference_by_its_border() -> None:
 
 def test_cells_lie_within_clusters_and_keep_all_links() -> None:
     points = blobs(300)
-    divisions = links_between_cells(as_features(points), 0)
+    divisions, more = links_between_cells(as_features(points), 0)
+    assert more == []  # in two dimensions modularity says nothing
     assert [len(links) for links in divisions] == [60, 60, 60]
     for links in divisions:
         assert np.array_equal(links, links.T)
         assert links.sum() == 2 * 300 * 11
     gaps = link_gaps(divisions, range(2, 10))
     assert max(gaps, key=lambda k: gaps[k]) == 3
-    assert links_between_cells(as_features(points[:14]), 0) == []
-    assert links_between_cells(as_features(csr_array(points)), 0) == []
+    assert links_between_cells(as_features(points[:14]), 0) == ([], [])
+    assert links_between_cells(as_features(csr_array(points)), 0) == ([], [])
 
 
 def test_the_link_gap_is_the_mean_over_divisions() -> None:
@@ -101,6 +110,42 @@ def test_the_link_gap_is_the_mean_over_divisions() -> None:
     assert link_gaps([one, other], [2]) == pytest.approx({2: gap})
     assert link_gaps([one, one[::-1, ::-1]], [2]) == pytest.approx({2: gap})
     assert link_gaps([], [2, 3]) == {}
+
+
+def test_modularity_by_hand() -> None:
+    links = np.array([[8.0, 4.0, 0.0], [4.0, 8.0, 1.0], [0.0, 1.0, 9.0]])
+    three, two = 25 / 35 - (12**2 + 13**2 + 10**2) / 35**2, 33 / 35 - (25**2 + 10**2) / 35**2
+    assert modularities([links], range(2, 6)) == pytest.approx({2: two, 3: three})
+    assert modularities([links, links[::-1, ::-1]], [2]) == pytest.approx({2: two})
+    assert modularities([], [2, 3]) == {}
+
+
+def test_dimensions_around_objects() -> None:
+    rng = np.random.default_rng(0)
+    for d, low, high in ((1, 0.9, 1.1), (2, 1.7, 2.2), (3, 2.4, 3.3), (6, 4.2, 6.5), (10, 6, 10)):
+        flat = np.zeros((600, 20))
+        flat[:, :d] = rng.random(size=(600, d))
+        found = dimension_around(neighbours_of(flat * 1e3, 10)[1])
+        assert low < found < high
+        assert (found >= LEAST_DIMENSION) == (d > 5)
+    copies = np.repeat(rng.random(size=(100, 10)), 6, axis=0)
+    assert dimension_around(neighbours_of(copies, 10)[1]) == 0
+    assert dimension_around(neighbours_of(np.eye(40), 10)[1]) == np.inf
+
+
+def test_in_many_dimensions_the_number_of_most_modularity_is_found() -> None:
+    """Gaps speak for two clusters here, because the other three are closer to one another than to these."""
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(6, 12)) * 1.3
+    centres[3:] += 3
+    points = np.concatenate([rng.normal(centre, 1, size=(80, 12)) for centre in centres])
+    choice = EnsembleClustering(random_state=0).fit(points).consensus_.info["choice"]
+    assert choice.n_clusters == choice.votes["modularity"] == 6
+    fewer = EnsembleClustering(random_state=0).fit(points[:, :2]).consensus_.info["choice"]
+    assert all(entry.modularity is None for entry in fewer.table)
+    assert "modularity" not in str(fewer)
+    few = EnsembleClustering((2, 4), random_state=0).fit(points[::5]).consensus_.info["choice"]
+    assert few.table[0].modularity is None
 
 
 def test_the_number_is_chosen_with_the_options_of_the_consensus() -> None:

@@ -15,13 +15,15 @@ DIGITS = [
 N_PLANTED = 15
 PLANTED = [f"planted_{number:02d}" for number in range(N_PLANTED)]
 SETS = sorted([*SHAPES, *DIGITS, *PLANTED])
+NOISE_CLASS = ("shape_chameleon_t4_8k", "shape_chameleon_t5_8k", "shape_chameleon_t7_10k", "shape_chameleon_t8_8k")
+"""Sets in which class 0 is background noise over the whole plane, which is no cluster and is not counted."""
 HALVES = ("tuning half", "other half")
 _CLUSTERS = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30)
 _COLUMNS = (2, 3, 5, 10, 20, 50)
 
 
 class Labelled(NamedTuple):
-    """Measurements, classes 0, 1, ..., and the number of classes."""
+    """Measurements, classes 0, 1, ..., and the number of those that are clusters."""
 
     X: NDArray[np.float64]
     y: NDArray[Any]
@@ -38,7 +40,7 @@ def load(name: str) -> Labelled:
     if name in PLANTED:
         return _planted(PLANTED.index(name))
     data = prepared(name)
-    return Labelled(np.asarray(data.X, dtype=np.float64), data.y, data.n_classes)
+    return Labelled(np.asarray(data.X, dtype=np.float64), data.y, data.n_classes - (name in NOISE_CLASS))
 
 
 def _planted(number: int) -> Labelled:

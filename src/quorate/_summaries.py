@@ -548,6 +548,7 @@ CRITERIA = {
     "eigengap": "eigengap",
     "merge_gap": "merge gap",
     "link_gap": "link gap",
+    "modularity": "modularity",
     "density_gain": "density gain",
     "lifetime": "lifetime",
     "anmi": "ANMI",
@@ -560,6 +561,7 @@ WORDS = {
     "eigengap": "the members divide the objects most clearly into this many parts (eigengap)",
     "merge_gap": "with one cluster fewer, clusters that the members keep apart would be merged (merge gap)",
     "link_gap": "clusters share few nearest neighbours, with one cluster more they share many (link gap)",
+    "modularity": "most links between neighbours are within clusters, compared with chance (modularity)",
     "density_gain": "a further split gains much less density (density gain)",
     "lifetime": "the tree of merges has this many clusters longest (lifetime)",
     "anmi": "the consensus agrees best with the members (ANMI)",
@@ -593,6 +595,8 @@ class Candidate:
         The same for the two most similar clusters that would be merged next.
     link_gap : float or None
         The same with links between nearest neighbours in the measurements, if these are known.
+    modularity : float or None
+        The share of neighbours' links within clusters, less that expected, of measurements of many dimensions.
     stability : float or None
         The ARI of the consensuses of two halves of the members, on a part of the objects.
     support : float or None
@@ -612,10 +616,11 @@ class Candidate:
     stability: float | None = None
     support: float | None = None
     probability: float | None = None
+    modularity: float | None = None
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a pickled candidate; one that an earlier version pickled knows no probability."""
-        self.__dict__.update({"probability": None, **state})
+        """Restore a pickled candidate; one that an earlier version pickled knows no probability or modularity."""
+        self.__dict__.update({"probability": None, "modularity": None, **state})
 
 
 @dataclass(frozen=True, repr=False)

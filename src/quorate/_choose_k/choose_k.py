@@ -23,6 +23,7 @@ from quorate._choose_k.criteria import (
     highest_number,
     link_gaps,
     merge_gaps,
+    modularities,
     shortlist,
     supports,
     tree_lifetimes,
@@ -209,7 +210,8 @@ def choose_k(
     to 20,000 distinct rows. ANMI [1]_ and stability (the ARI of the consensuses of two halves of the members, on a
     part of the objects) are computed for the numbers that have most support by the other criteria. PAC [3]_ compares
     members: at least five must have the number of clusters in question. It falls with the number of clusters by
-    itself, so that it is shown and has no weight.
+    itself, so that it is shown and has no weight. Links between nearest neighbours (link gap, modularity) count only
+    where measurements are known, which is not so here.
 
     Each criterion gives the best number a support of 1 and the others their share of its value. These are weighted;
     the weights were chosen by measurement, which docs/trust.md reports. A criterion whose values are the same for all
@@ -254,8 +256,9 @@ class Wanted(NamedTuple):
     """The numbers of clusters that `choose` compares, and how it compares them.
 
     `is_open` says whether the answer may be 1, `parts` holds the members for each number, if they were given so, and
-    `links` holds the links between nearest neighbours of any two small cells, for several divisions into cells; it is
-    empty if there are no measurements.
+    `links` holds the links between nearest neighbours of any two small cells, for several divisions into cells, and
+    `more_links` those between more neighbours. They are empty if there are no measurements, the latter also where
+    modularity says nothing.
     """
 
     numbers: Sequence[int]
@@ -264,6 +267,7 @@ class Wanted(NamedTuple):
     null: bool = True
     parts: Mapping[int, Ensemble] | None = None
     links: Sequence[FloatArray] = ()
+    more_links: Sequence[FloatArray] = ()
 
 
 def _is_open(wanted: Any) -> bool:
@@ -409,6 +413,7 @@ def _profiles(
         "eigengap": eigengaps(ensemble, compared, rng) if most > 1 else {},
         "merge_gap": {} if fine is None else merge_gaps(part, fine.labels, compared),
         "link_gap": link_gaps(wanted.links, compared),
+        "modularity": modularities(wanted.more_links, compared),
         "density_gain": {k: gains[k] for k in compared if k in gains},
         "density_fall": falls(gains, compared),
         "lifetime": {k: lasting[k] for k in compared if k in lasting},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,14 +83,37 @@ def link_gaps(links: Sequence[FloatArray], numbers: Sequence[int]) -> dict[int, 
     return {k: float(np.mean(gaps)) for k, gaps in known.items() if gaps}
 
 
+def modularities(links: Sequence[FloatArray], numbers: Sequence[int]) -> dict[int, float]:
+    """Return the modularity of each number: the share of links within clusters, less that expected by chance.
+
+    Small cells are merged, always the two by which modularity gains most. The mean over several divisions into cells is
+    taken.
+    """
+    found: list[dict[int, float]] = []
+    for part in links:
+        found.append({})
+        for sums, _ in merging(part, _gain):
+            share = sums / sums.sum()
+            found[-1][len(sums)] = float(np.trace(share) - (share.sum(axis=1) ** 2).sum())
+    return {k: float(np.mean([part[k] for part in found])) for k in numbers if found and all(k in p for p in found)}
+
+
+def _gain(sums: FloatArray) -> FloatArray:
+    """Return how much modularity, up to a factor, is gained by merging any two clusters."""
+    share = sums / sums.sum()
+    gain: FloatArray = share - np.outer(share.sum(axis=1), share.sum(axis=1))
+    return gain
+
+
 def _within(sums: FloatArray) -> FloatArray:
     own = np.sqrt(np.maximum(np.diag(sums), 1e-300))
-    return np.outer(own, own)
+    within: FloatArray = sums / np.outer(own, own)
+    return within
 
 
 def _fewer(sums: FloatArray) -> FloatArray:
     total = np.maximum(sums.sum(axis=1), 1e-300)
-    fewer: FloatArray = np.minimum.outer(total, total)
+    fewer: FloatArray = sums / np.minimum.outer(total, total)
     return fewer
 
 
@@ -99,32 +122,43 @@ def _gaps(similar: FloatArray, floor: float, numbers: Sequence[int]) -> dict[int
     return {k: float(logs[k + 1] - logs[k]) for k in numbers if k + 1 < len(similar)}
 
 
-def merged_similarities(sums: FloatArray, scale: Callable[[FloatArray], FloatArray]) -> FloatArray:
+def merged_similarities(sums: FloatArray, similarity: Callable[[FloatArray], FloatArray]) -> FloatArray:
     """Merge clusters two by two, and return how similar the two are that are merged next, for each number of clusters.
 
     Parameters
     ----------
     sums : array of shape (K, K)
         The sum of a similarity over pairs of objects of two clusters, or of one.
-    scale : callable
-        From such sums to the numbers by which they are divided.
+    similarity : callable
+        From such sums to the similarity of any two clusters.
 
     Returns
     -------
     array of shape (K + 1,)
         Entry k is the largest similarity of two of k clusters. Entries 0 and 1 are 0. Ties go to the first clusters.
     """
-    sums = np.array(sums, dtype=np.float64)
     similar = np.zeros(len(sums) + 1)
-    for n_clusters in range(len(sums), 1, -1):
-        scaled = sums / scale(sums)
-        np.fill_diagonal(scaled, -1.0)
-        first, second = divmod(int(scaled.argmax()), n_clusters)
-        similar[n_clusters] = scaled[first, second]
+    for part, likeness in merging(sums, similarity):
+        similar[len(part)] = likeness.max() if len(part) > 1 else 0.0
+    return similar
+
+
+def merging(
+    sums: FloatArray, similarity: Callable[[FloatArray], FloatArray]
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Merge the two most similar clusters again and again, down to one.
+
+    The sums and the similarities, with -1 on the diagonal, are yielded for each number of clusters.
+    """
+    sums = np.array(sums, dtype=np.float64)
+    for n_clusters in range(len(sums), 0, -1):
+        similar = similarity(sums)
+        np.fill_diagonal(similar, -1.0)
+        yield sums, similar
+        first, second = divmod(int(similar.argmax()), n_clusters)
         sums[first] += sums[second]
         sums[:, first] += sums[:, second]
         sums = np.delete(np.delete(sums, second, axis=0), second, axis=1)
-    return similar
 
 
 def density_gains(ensemble: Ensemble, most: int, run: Run) -> dict[int, float]:
@@ -176,6 +210,7 @@ WEIGHTS = {
     "eigengap": 1.0,
     "merge_gap": 0.5,
     "link_gap": 1.5,
+    "modularity": 2.0,
     "density_fall": 0.1,
     "lifetime": 0.1,
     "anmi": 0.1,
@@ -187,7 +222,9 @@ CLEAR_GAP = 1.0
 widest of many narrow gaps says little. Links say little where clusters overlap, eigenvalues where they are thin."""
 FROM_LOWEST = ("anmi", "stability")
 """Criteria that are high for every number, so that only differences count."""
-TEMPERATURE = 0.13
+LESS_MODULAR = 0.01
+"""By so much less modularity than the best number has, a number has 1/e of its support: near the best all are alike."""
+TEMPERATURE = 0.12
 """Numbers are right with probabilities proportional to exp(support / TEMPERATURE), as measured where they are known."""
 DECIDED = 0.75
 """A choice is decided if the recommended number is right with at least this probability."""
@@ -223,7 +260,7 @@ def speaking(values: Values) -> dict[str, dict[int, float]]:
 
 def supports(values: Values) -> dict[int, float]:
     """Return the weighted mean of the shares that each number has of the best value of each criterion, from 0 to 1."""
-    shares = {name: shares_of_best(part, from_lowest=name in FROM_LOWEST) for name, part in speaking(values).items()}
+    shares = {name: _shares(name, part) for name, part in speaking(values).items()}
     weights = {name: WEIGHTS[name] for name, part in shares.items() if part}
     if "link_gap" in weights:
         for name in {"link_gap", "eigengap"} & set(weights):
@@ -234,6 +271,13 @@ def supports(values: Values) -> dict[int, float]:
         k: sum(weight * shares[name].get(k, 0.0) for name, weight in weights.items()) / total if total else 0.0
         for k in numbers
     }
+
+
+def _shares(name: str, part: Mapping[int, float]) -> dict[int, float]:
+    if name == "modularity":
+        best = max(part.values())
+        return {k: float(np.exp((value - best) / LESS_MODULAR)) for k, value in part.items()}
+    return shares_of_best(part, from_lowest=name in FROM_LOWEST)
 
 
 def voted(values: Values) -> dict[str, int]:

@@ -157,10 +157,10 @@ def explore(
         raise ValueError(f"n_clusters must be a number, 'auto', None or (lowest, highest), got {n_clusters!r}.")
     limit = limit_info(asked_for, rows, solving.max_clusters)
     named, _ = resolve(rows, wanted, replace(solving, random_state=entropy % 2**62, refine=False))
-    links = links_between_cells(features, entropy)
+    links, more_links = links_between_cells(features, entropy)
     is_open = isinstance(asked_for, str)
     # members of the same measurements always have something in common, so permuted labels can tell nothing
-    choice, _ = choose(rows, Wanted(wanted, is_open, null=False, links=links), named)
+    choice, _ = choose(rows, Wanted(wanted, is_open, null=False, links=links, more_links=more_links), named)
     if judge is None:
         return Explored(choice, None, made[0], {}, limit)
     how = How(request, solving, entropy, options, {}, {"base": EXPLORING}, {})
@@ -223,25 +223,60 @@ OBJECTS_PER_CELL = 5
 """The least number of objects per cell on average; of few objects there are fewer cells."""
 FEWEST_CELLS = 3
 """Fewer cells than these tell nothing about the number of clusters."""
+MORE_NEIGHBOURS = 30
+"""The number of nearest neighbours for modularity: with fewer of them, groups that are random for want of objects have
+few links with others, too."""
+FEWEST_FOR_MORE = 4 * MORE_NEIGHBOURS
+"""Of fewer objects each would be linked with a large part of all."""
+LEAST_DIMENSION = 4.0
+"""In fewer dimensions few links cross a cut through a cluster, so that modularity divides clusters too far."""
+DIMENSION_FROM = 3
+"""Distances are compared with that of the last neighbour from this neighbour on: the first ones vary much."""
 
 
-def links_between_cells(features: Features, entropy: int) -> list[FloatArray]:
+def links_between_cells(features: Features, entropy: int) -> tuple[list[FloatArray], list[FloatArray]]:
     """Divide objects into small cells by k-means, and count links between nearest neighbours of any two cells.
 
     Cells are so small that hardly any of them reaches from one cluster to another, whatever the shapes of clusters.
-    They are made for several numbers of cells, because a single division depends on its random start. Nothing is
-    returned for sparse measurements, which have no such distances, and for very few objects.
+    They are made for several numbers of cells, because a single division depends on its random start. Links are counted
+    for few neighbours and, where measurements extend in many dimensions around each object, also for more of them.
+    Nothing is returned for sparse measurements, which have no such distances, and for very few objects.
     """
     if features.is_sparse or features.n_objects < FEWEST_CELLS * OBJECTS_PER_CELL:
-        return []
+        return [], []
     drawn = np.arange(features.n_objects)
     if len(drawn) > LINKED_OBJECTS:
         rng = np.random.default_rng((entropy % 2**32, 23))
         drawn = np.sort(rng.choice(len(drawn), LINKED_OBJECTS, replace=False, shuffle=False))
     points = features.prepared(drawn, WHOLE)
-    near, _ = neighbours_of(points, NEIGHBOURS)
+    near, squared = neighbours_of(points, NEIGHBOURS)
     divided = [_cells(as_features(points), number, entropy + place) for place, number in enumerate(CELLS)]
-    return [links_of(near, labels, int(labels.max()) + 1) for labels in divided]
+    links = [links_of(near, labels, int(labels.max()) + 1) for labels in divided]
+    if len(points) < FEWEST_FOR_MORE or dimension_around(squared) < LEAST_DIMENSION:
+        return links, []
+    near, _ = neighbours_of(points, MORE_NEIGHBOURS)
+    return links, [links_of(near, labels, int(labels.max()) + 1) for labels in divided]
+
+
+def dimension_around(squared: NDArray[np.float32]) -> float:
+    """Return in how many dimensions objects extend around each of them, from the distances of nearest neighbours.
+
+    In d dimensions the number of neighbours grows with the d-th power of the distance, so that the logarithm of the
+    ratio of the distances to neighbours i and j is (1/i + ... + 1/(j - 1)) / d on average. Objects with copies are left
+    out; if these are most, the answer is 0.
+
+    Parameters
+    ----------
+    squared : array of shape (n, q + 1)
+        Squared distances of the nearest neighbours of each object, in increasing order, the object itself among them.
+    """
+    known = squared[squared[:, DIMENSION_FROM] > 0, DIMENSION_FROM:].astype(np.float64)
+    if 2 * len(known) < len(squared):
+        return 0.0
+    growth = float(np.log(known[:, -1:] / known[:, :-1]).mean()) / 2
+    nearer = 1 / np.arange(DIMENSION_FROM, squared.shape[1] - 1)
+    expected = float(np.cumsum(nearer[::-1]).mean())
+    return expected / growth if growth > 0 else np.inf
 
 
 def _cells(points: Features, number: int, entropy: int) -> NDArray[Any]:

@@ -4,6 +4,7 @@ const CRITERIA = {
   eigengap: "eigengap",
   merge_gap: "merge gap",
   link_gap: "link gap",
+  modularity: "modularity",
   density_gain: "density gain",
   lifetime: "lifetime",
   anmi: "ANMI",
