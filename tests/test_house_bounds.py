@@ -10,12 +10,8 @@ from walks import walk
 
 # ---- ratchets: a change may lower these bounds; raising one needs its reason as a comment in the same line
 
-MOST_MODULES = (
-    236  # Gaussians (30); rows on workers (33); separation, trees (31), labels (27), Parquet (28), rules (32)
-)
-MOST_LINES = (
-    58_000  # rows on workers (33); kinds, dates (34); copies (27); splits (31); noise, ids (32); nearly exact (30)
-)
+MOST_MODULES = 236  # Gaussians (30); rows on workers (33); trees (31), labels (27), Parquet (28), rules (32)
+MOST_LINES = 58_100  # rows on workers (33); kinds (34); copies (27); splits (31); noise, ids (32); Gaussians (30)
 MOST_IN_A_PACKAGE = 15
 MORE_IN_A_PACKAGE = {
     "quorate._io": 16,  # the end of Parquet files (28)

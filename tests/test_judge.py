@@ -15,7 +15,6 @@ from quorate.generation.judge import (
     WEIGHTS,
     Scene,
     inner_cuts,
-    local_directions,
     mark,
     marks,
     scene_of,
@@ -114,18 +113,6 @@ def test_labels_of_neighbours_count_where_objects_spread_in_many_directions() ->
     assert value(name, y, wide) > known
     # texts are left to the other terms
     assert scene_of(as_features(csr_matrix(np.where(wide > 3, wide, 0)))).many == 0
-
-
-@pytest.mark.parametrize("d", [1, 2, 5])
-def test_local_directions_are_those_of_the_cloud(d: int) -> None:
-    """Points of a d-dimensional cube in seven columns, and copies of them, which say nothing."""
-    rng = np.random.default_rng(d)
-    X = rng.uniform(size=(1500, d)) @ np.linalg.qr(rng.normal(size=(7, 7)))[0][:d]
-    X = np.concatenate([X, X[:20]])
-    squared = np.sort(cdist(X, X) ** 2, axis=1)[:, 1:11].astype(np.float32)
-    squared[squared < 1e-12] = 0
-    assert local_directions(squared) == pytest.approx(d, rel=0.15)
-    assert local_directions(np.zeros((5, 4), dtype=np.float32)) == 0
 
 
 def test_a_tight_group_inside_a_cluster_is_no_better_than_the_two_halves() -> None:

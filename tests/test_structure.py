@@ -20,10 +20,7 @@ from quorate._choose_k.explore import (
     LEAST_DIMENSION,
     How,
     chooses_number,
-    dimension_around,
     links_between_cells,
-    links_of,
-    neighbours_of,
 )
 from quorate._consensus import consensus as consensus_module
 from quorate._trust.agreement import checked_draws
@@ -39,6 +36,7 @@ from quorate._types import Solving
 from quorate._verdict import NO_STRUCTURE, STRONG
 from quorate.cli import main
 from quorate.generation.features import as_features
+from quorate.generation.landmarks import dimension_around, links_of, neighbours_of
 from quorate.generation.plans import Request
 from quorate.generation.runner import Options
 from quorate.generation.trial import Trial

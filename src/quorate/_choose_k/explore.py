@@ -23,7 +23,7 @@ from quorate.generation.bases import is_auto
 from quorate.generation.features import WHOLE, Features, as_features
 from quorate.generation.generating import generate_with_models
 from quorate.generation.kmeans import KMeans
-from quorate.generation.landmarks import Landmarks
+from quorate.generation.landmarks import dimension_around, links_of, neighbours_of
 from quorate.generation.plans import Request
 from quorate.generation.runner import MadeMembers, Options
 from quorate.methods import METHODS
@@ -230,8 +230,6 @@ FEWEST_FOR_MORE = 4 * MORE_NEIGHBOURS
 """Of fewer objects each would be linked with a large part of all."""
 LEAST_DIMENSION = 4.0
 """In fewer dimensions few links cross a cut through a cluster, so that modularity divides clusters too far."""
-DIMENSION_FROM = 3
-"""Distances are compared with that of the last neighbour from this neighbour on: the first ones vary much."""
 
 
 def links_between_cells(features: Features, entropy: int) -> tuple[list[FloatArray], list[FloatArray]]:
@@ -258,27 +256,6 @@ def links_between_cells(features: Features, entropy: int) -> tuple[list[FloatArr
     return links, [links_of(near, labels, int(labels.max()) + 1) for labels in divided]
 
 
-def dimension_around(squared: NDArray[np.float32]) -> float:
-    """Return in how many dimensions objects extend around each of them, from the distances of nearest neighbours.
-
-    In d dimensions the number of neighbours grows with the d-th power of the distance, so that the logarithm of the
-    ratio of the distances to neighbours i and j is (1/i + ... + 1/(j - 1)) / d on average. Objects with copies are left
-    out; if these are most, the answer is 0.
-
-    Parameters
-    ----------
-    squared : array of shape (n, q + 1)
-        Squared distances of the nearest neighbours of each object, in increasing order, the object itself among them.
-    """
-    known = squared[squared[:, DIMENSION_FROM] > 0, DIMENSION_FROM:].astype(np.float64)
-    if 2 * len(known) < len(squared):
-        return 0.0
-    growth = float(np.log(known[:, -1:] / known[:, :-1]).mean()) / 2
-    nearer = 1 / np.arange(DIMENSION_FROM, squared.shape[1] - 1)
-    expected = float(np.cumsum(nearer[::-1]).mean())
-    return expected / growth if growth > 0 else np.inf
-
-
 def _cells(points: Features, number: int, entropy: int) -> NDArray[Any]:
     """Return the cell of each object: one member by k-means of that many clusters."""
     number = min(number, points.n_objects // OBJECTS_PER_CELL)
@@ -286,19 +263,3 @@ def _cells(points: Features, number: int, entropy: int) -> NDArray[Any]:
     options = Options(told="")
     labels: NDArray[Any] = generate_with_models(points, request, entropy, options)[0].labels[:, 0]
     return labels
-
-
-def neighbours_of(points: NDArray[Any], size: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Return the nearest neighbours of each object, which include the object itself, and their squared distances."""
-    rows = np.ascontiguousarray(points, dtype=np.float32)
-    n_near = min(size + 1, len(rows))
-    nothing = np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.int32)
-    return Landmarks(rows, n_near, None, *nothing).search(rows)
-
-
-def links_of(near: NDArray[np.int32], labels: NDArray[Any], n_clusters: int) -> FloatArray:
-    """Return the number of links between nearest neighbours of any two clusters, in both directions together."""
-    # an object is no neighbour of itself, but these links are within clusters in any case
-    pairs = np.repeat(labels, near.shape[1]).astype(np.int64) * n_clusters + labels[near.ravel()]
-    counts = np.bincount(pairs, minlength=n_clusters**2).reshape(n_clusters, n_clusters)
-    return np.asarray(counts + counts.T, dtype=np.float64)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._choose_k.explore import links_of, neighbours_of
 from quorate._types import FloatArray
+from quorate.generation.landmarks import links_of, neighbours_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

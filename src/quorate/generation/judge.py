@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from quorate._types import FloatArray
 from quorate.generation.features import WHOLE, Features
-from quorate.generation.landmarks import Landmarks, Near, SparseLandmarks, unit_rows
+from quorate.generation.landmarks import Near, SparseLandmarks, dimension_around, links_of, neighbours_of, unit_rows
 from quorate.ops.threads import one_blas_thread
 
 Labels = NDArray[Any]
@@ -30,8 +30,8 @@ DIRECT = 256
 """Up to so many columns, directions are found from the covariances of all columns."""
 STEPS = 60
 """Steps of the search for the weakest place inside each cluster."""
-FEW_DIRECTIONS, MANY_DIRECTIONS = 2.4, 3.4
-"""Up to the first number of local directions gaps between clusters are seen, from the second on hardly any are."""
+FEW_DIMENSIONS, MANY_DIMENSIONS = 2.4, 3.2
+"""Up to the first number of dimensions around objects gaps between clusters are seen, from the second on hardly any."""
 EVEN = 1e-9
 """A function on a cluster that varies less than this is constant but for rounding."""
 
@@ -73,8 +73,9 @@ def scene_of(features: Features) -> Scene:
     if isinstance(rows, np.ndarray):
         rows = rows.astype(np.float64)
         rows -= rows.mean(axis=0)
-        directions = local_directions(squared)
-        many = float(np.clip((directions - FEW_DIRECTIONS) / (MANY_DIRECTIONS - FEW_DIRECTIONS), 0.0, 1.0))
+        # without the object itself, from which this counts
+        dimension = dimension_around(np.concatenate([np.zeros((len(squared), 1), dtype=np.float32), squared], axis=1))
+        many = float(np.clip((dimension - FEW_DIMENSIONS) / (MANY_DIMENSIONS - FEW_DIMENSIONS), 0.0, 1.0))
     else:
         rows = unit_rows(rows)
     return Scene(near, radius, rows, _principal_axes(rows), many)
@@ -94,29 +95,12 @@ def _nearest(rows: Any) -> Near:
     """Return the nearest other rows of each row, and their squared distances."""
     wanted = min(NEIGHBOURS, rows.shape[0] - 1)
     if isinstance(rows, np.ndarray):
-        nothing = np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.int32)
-        near, squared = Landmarks(rows, wanted + 1, None, *nothing).search(rows)
+        near, squared = neighbours_of(rows, wanted)
     else:
         near, squared = SparseLandmarks(unit_rows(rows), wanted + 1).search(rows)
     others = near != np.arange(len(near))[:, None]
     others[others.all(axis=1), -1] = False  # a row that has many copies may not be among its own neighbours
     return near[others].reshape(-1, wanted), squared[others].reshape(-1, wanted)
-
-
-def local_directions(squared: NDArray[np.float32]) -> float:
-    """Return in how many directions objects spread around themselves, from squared distances to neighbours (n, q).
-
-    The number of neighbours within a radius grows as its power with this number [1]_. Objects with a copy are left out.
-
-    References
-    ----------
-    .. [1] E. Levina and P. Bickel, "Maximum likelihood estimation of intrinsic dimension", NIPS 17 (2005).
-    """
-    apart = np.sort(squared[squared.min(axis=1, initial=np.inf) > 0].astype(np.float64), axis=1)
-    if apart.shape[1] < 2 or not len(apart):
-        return 0.0
-    growth = 0.5 * np.log(apart[:, -1:] / apart[:, :-1]).mean()
-    return float(1.0 / max(growth, EVEN))
 
 
 def _principal_axes(rows: Any) -> FloatArray:
@@ -229,12 +213,10 @@ def _information(labels: Labels, near: NDArray[np.int32], share: FloatArray) -> 
 
     A cut alone favours a small tight group, which few links leave, over clusters of even sizes.
     """
-    k = len(share)
-    pairs = np.bincount(np.repeat(labels, near.shape[1]) * k + labels[near.ravel()], minlength=k * k)
-    joint = (pairs + pairs.reshape(k, k).T.ravel()) / (2.0 * near.size)
-    mass = joint.reshape(k, k).sum(axis=1)
+    joint = links_of(near, labels, len(share)) / (2.0 * near.size)
+    mass = joint.sum(axis=1)
     seen = joint > 0
-    return float((joint[seen] * np.log(joint[seen] / np.outer(mass, mass).ravel()[seen])).sum())
+    return float((joint[seen] * np.log(joint[seen] / np.outer(mass, mass)[seen])).sum())
 
 
 def inner_cuts(labels: Labels, scene: Scene) -> FloatArray:

@@ -1,4 +1,7 @@
-"""Finding landmarks in a sample, and the nearest landmarks of objects: exactly, in two steps, or by cosine."""
+"""Finding landmarks in a sample, and the nearest landmarks of objects: exactly, in two steps, or by cosine.
+
+Neighbours of objects are found in the same way, with every object as a landmark.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,9 @@ DIRECTION_ROWS = 2_048
 
 ROWS_AT_ONCE = 256
 """So many of them are held in double precision at once."""
+
+DIMENSION_FROM = 3
+"""Distances are compared with that of the last neighbour from this neighbour on: the first ones vary much."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +121,44 @@ def find_landmarks(
     around, squared = _empty(len(points), min(CANDIDATES * neighbours, len(points)))
     nearest_landmarks(points, points, around, squared)
     return Landmarks(points, neighbours, groups, starts, around, directions)
+
+
+def neighbours_of(points: NDArray[Any], size: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Return the nearest neighbours of each object, which include the object itself, and their squared distances."""
+    rows = np.ascontiguousarray(points, dtype=np.float32)
+    n_near = min(size + 1, len(rows))
+    nothing = np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.int32)
+    return Landmarks(rows, n_near, None, *nothing).search(rows)
+
+
+def links_of(near: NDArray[np.int32], labels: NDArray[Any], n_clusters: int) -> NDArray[np.float64]:
+    """Return the number of links between nearest neighbours of any two clusters, in both directions together."""
+    # an object is no neighbour of itself, but these links are within clusters in any case
+    pairs = np.repeat(labels, near.shape[1]).astype(np.int64) * n_clusters + labels[near.ravel()]
+    counts = np.bincount(pairs, minlength=n_clusters**2).reshape(n_clusters, n_clusters)
+    return np.asarray(counts + counts.T, dtype=np.float64)
+
+
+def dimension_around(squared: NDArray[np.float32]) -> float:
+    """Return in how many dimensions objects extend around each of them, from the distances of nearest neighbours.
+
+    In d dimensions the number of neighbours grows with the d-th power of the distance, so that the logarithm of the
+    ratio of the distances to neighbours i and j is (1/i + ... + 1/(j - 1)) / d on average. Objects with copies are left
+    out; if these are most, or neighbours are few, the answer is 0.
+
+    Parameters
+    ----------
+    squared : array of shape (n, q + 1)
+        Squared distances of the nearest neighbours of each object, in increasing order, the object itself among them.
+    """
+    far = squared[:, DIMENSION_FROM:].astype(np.float64)
+    known = far[(far > 0).all(axis=1)]
+    if far.shape[1] < 2 or 2 * len(known) < len(squared):
+        return 0.0
+    growth = float(np.log(known[:, -1:] / known[:, :-1]).mean()) / 2
+    nearer = 1 / np.arange(DIMENSION_FROM, squared.shape[1] - 1)
+    expected = float(np.cumsum(nearer[::-1]).mean())
+    return expected / growth if growth > 0 else np.inf
 
 
 def principal_directions(sample: Floats, rng: np.random.Generator) -> Floats:
