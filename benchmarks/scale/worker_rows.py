@@ -61,8 +61,10 @@ def run_dask(n_objects: int, method: str, expected: Any) -> dict[str, Any]:
     from quorate._distributed import rows_on_workers
 
     travelled: list[tuple[int, int]] = []
+    # twice what a worker takes, because Dask writes to the disk from 60% on
+    limit = max(6_000_000_000, 240 * n_objects)
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit="6GB") as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=limit) as cluster,
         Client(cluster) as client,
     ):
         parts = [dask.delayed(chunk)(number, size) for number, size in enumerate(sizes(n_objects))]
