@@ -94,10 +94,12 @@ class Trial:
         other = max((one for one in found if one.base != best.base), key=lambda one: one.mark)
         self._base = best.base if sample is self._features else ""
         seen = "all objects" if sample is self._features else f"{sample.n_objects:,} of the objects"
+        higher = best.mark - other.mark
         reason = (
-            f"{best.base}: the judge of labellings rates their consensus by {best.method} {best.mark - other.mark:.2f} "
-            f"higher than that of {other.base} members by {other.method}; they cut {best.cut:.2%} and {other.cut:.2%} "
-            f"of the links between nearest neighbours ({seen}, {n_clusters:,} clusters)"
+            f"{best.base}: the judge of labellings rates their consensus by {best.method} "
+            f"{'as high as' if higher < 0.005 else f'{higher:.2f} higher than'} that of {other.base} members by "
+            f"{other.method}; they cut {best.cut:.2%} and {other.cut:.2%} of the links between nearest neighbours "
+            f"({seen}, {n_clusters:,} clusters)"
         )
         return TrialOutcome(self._request._replace(base=best.base), reason, best.method if self._base else None)
 
