@@ -7,10 +7,11 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.metrics import adjusted_rand_score
 
-from quorate import EnsembleClustering, generate
+from quorate import EnsembleClustering, anmi, as_ensemble, compress, generate
 from quorate._trust.separation import normalised_cut
 from quorate.datasets import two_spirals
-from quorate.generation import Share, trial
+from quorate.generation import Share, judge, trial
+from quorate.generation.features import as_features
 from quorate.generation.k_rules import first_k, k_within
 
 
@@ -58,7 +59,9 @@ def test_members_are_those_of_the_kind_taken(monkeypatch, kind):
     for options in ({}, {"n_members": 25}, {"n_members": 4, "rows": 0.7}, {"columns": 1}, {"k": ("candel", 3)}):
         settings = {"n_members": 10, "k": ("default", 2), "random_state": 3, **options}
         found, expected = generate(X, **settings), generate(X, **settings, base=kind)
-        assert found.info["base"].startswith(f"{kind}: ")
+        assert found.info["base"].startswith(
+            f"{kind}: the judge of labellings rates their consensus by lwgp as high as"
+        )
         assert np.array_equal(found.labels, expected.labels)
         assert found.info["members"] == expected.info["members"]
 
@@ -234,3 +237,18 @@ def test_what_a_rule_starts_from():
     assert k_within((5, 50), 40) == "default"
     assert k_within(range(3, 9), 40) == range(3, 9)
     assert k_within("sqrt", 40) == "sqrt"
+
+
+def test_members_that_agree_with_their_consensus_count_only_where_objects_extend_in_many_dimensions():
+    rng = np.random.default_rng(0)
+    truth = np.arange(120) % 3
+    members = np.where(rng.random((120, 9)) < 0.2, rng.integers(3, size=(120, 9)), truth[:, None])
+    for columns, many in ((1, 0.0), (8, 1.0)):
+        X = rng.normal(size=(120, columns)) + 3 * truth[:, None]
+        scene = judge.scene_of(as_features(X))
+        assert scene.many == many
+        ensemble = as_ensemble(members)
+        found = trial._judged(ensemble, 3, scene, (0, "kmeans", "lwgp"))
+        labels = trial._solved(compress(ensemble)[0], "lwgp", 0, 3)[compress(ensemble)[1]]
+        added = found.mark - judge.mark(judge.terms(labels, scene))
+        assert added == pytest.approx(many * trial.AGREEMENT * anmi(labels, ensemble))

@@ -128,10 +128,10 @@ def test_equals_generate_and_consensus() -> None:
     assert model.consensus_.method == "lwgp"
     assert model.confidence_.shape == (240,)
     default = EnsembleClustering(3, random_state=5).fit(BLOBS)
-    assert default.ensemble_.info["base"].startswith(
-        "spectral: the judge of labellings rates their consensus by lwgp as high as "
-    )
-    assert default.ensemble_.info["k"] == "k = 20 to 48 (rule spectral with k0 = 3, 240 objects)"
+    assert default.ensemble_.info["base"].startswith("gaussian: the judge of labellings rates their consensus by lwgp ")
+    assert default.ensemble_.info["k"] == "k = 3 to 8 (rule gaussian with k0 = 3, 240 objects)"
+    spectral = EnsembleClustering(3, base="spectral", random_state=5).fit(BLOBS)
+    assert spectral.ensemble_.info["k"] == "k = 20 to 48 (rule spectral with k0 = 3, 240 objects)"
     plain = EnsembleClustering(3, base="kmeans", random_state=5).fit(BLOBS)
     assert plain.ensemble_.info["k"] == "k = 3 to 15 (rule candel with k0 = 3, 240 objects)"
 
