@@ -54,7 +54,7 @@ def test_cluster_in_one_go(table, tmp_path, capsys):
     assert main([*command, "--ensemble", str(ensemble)]) == 0
     out = capsys.readouterr().out
     assert "base         gaussian: the judge of labellings rates their consensus by lwgp " in out
-    assert "members      k = 18 to 36 (rule spectral with k0 = 3, 180 objects)" in out
+    assert "members      k = 3 to 8 (rule gaussian with k0 = 3, 180 objects)" in out
     assert "clusters     3" in out
     frame = pd.read_csv(labels)
     assert adjusted_rand_score(TRUTH, frame["label"]) > 0.98
