@@ -14,7 +14,7 @@ from benchmarks.accuracy.tables import table_text
 from benchmarks.judge.pools import POOLS, candidates
 
 RESULTS = Path(__file__).parent / "mixed.jsonl"
-SEEDS = 3
+SEEDS = 1
 POOL = "different algorithms"
 ANSWERS = ("consensus", "weights auto", "features")
 LOSS = 0.05

@@ -61,7 +61,7 @@ Public sets are those of [the accuracy page](accuracy.md) with at most 50,000 ob
 
 ## Ensembles of different algorithms
 
-Labels of ten algorithms ({", ".join(POOLS["different algorithms"])}) at the true number of clusters, three seeds. \
+Labels of ten algorithms ({", ".join(POOLS["different algorithms"])}) at the true number of clusters, one seed. \
 Mean ARI of the consensus of the labels alone, of that with the measurements beside them, of the algorithm that is \
 best throughout a group, and of the best member of each set.
 

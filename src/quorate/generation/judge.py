@@ -174,6 +174,8 @@ def terms(labels: Labels, scene: Scene) -> FloatArray:
     inner = inner_cuts(labels, scene)
     silhouette, calinski, davies = _compactness(labels, scene.rows, sizes)
     information = _information(labels, scene.near[:, :FEW_NEIGHBOURS], share)
+    # clusters may lie in one another if neighbours still share their labels, not if they are mixed; few do in texts
+    known = information / max(_entropy(share), EVEN) if isinstance(scene.rows, np.ndarray) else 1.0
     return np.array(
         [
             *np.log(np.array([*few, *many]) + LEAST),
@@ -185,8 +187,7 @@ def terms(labels: Labels, scene: Scene) -> FloatArray:
             max(float(np.log(share.min() * k)), -4.0),
             silhouette,
             float(np.clip(calinski, -2.0, 12.0)),
-            # clusters may lie in one another if neighbours still share their labels, not if they are mixed
-            float(np.clip(davies, -3.0, 3.0)) * information / max(_entropy(share), EVEN),
+            float(np.clip(davies, -3.0, 3.0)) * known,
             _gaussian_gain(labels, scene.axes, sizes),
             _border(labels, scene),
             scene.many * information / np.log(max(k, 2)),
