@@ -134,7 +134,7 @@ def test_labellings_of_other_people(table: Path, tmp_path: Path, capsys: Output)
     message = fails(capsys, "score", table, path, *MEMBERS, "--memory", "1GB")
     assert "leaves 1 object without a label" in message
     assert "without --memory" in message
-    assert "only one of the two files" in fails(capsys, "score", "-", "-")
+    assert "only one of the files" in fails(capsys, "score", "-", "-")
 
 
 BLOCKS = ("--memory", "1GB")
