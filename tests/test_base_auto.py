@@ -245,7 +245,7 @@ def test_members_that_agree_with_their_consensus_count_only_where_objects_extend
     members = np.where(rng.random((120, 9)) < 0.2, rng.integers(3, size=(120, 9)), truth[:, None])
     for columns, many in ((1, 0.0), (8, 1.0)):
         X = rng.normal(size=(120, columns)) + 3 * truth[:, None]
-        scene = judge.scene_of(as_features(X))
+        scene = judge.scene_of(as_features(X), ours=True)
         assert scene.many == many
         ensemble = as_ensemble(members)
         found = trial._judged(ensemble, 3, scene, (0, "kmeans", "lwgp"))

@@ -31,7 +31,7 @@ def three_groups(seed: int = 0, d: int = 4) -> tuple[np.ndarray, np.ndarray]:
 
 
 def scene(X: np.ndarray) -> Scene:
-    return scene_of(as_features(X))
+    return scene_of(as_features(X), ours=True)
 
 
 def value(name: str, labels: np.ndarray, X: np.ndarray) -> float:
@@ -112,7 +112,9 @@ def test_labels_of_neighbours_count_where_objects_spread_in_many_directions() ->
     assert value(name, labels, wide) == pytest.approx(known)
     assert value(name, y, wide) > known
     # texts are left to the other terms
-    assert scene_of(as_features(csr_matrix(np.where(wide > 3, wide, 0)))).many == 0
+    assert scene_of(as_features(csr_matrix(np.where(wide > 3, wide, 0))), ours=True).many == 0
+    # and so are the labellings of users
+    assert scene_of(as_features(wide)).many == 0
 
 
 def test_a_tight_group_inside_a_cluster_is_no_better_than_the_two_halves() -> None:

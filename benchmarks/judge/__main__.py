@@ -92,7 +92,7 @@ def _store(name: str, seed: int, group: str, X: Any, y: Any) -> None:
     from quorate.generation.judge import scene_of, terms
 
     found = list(candidates(X, int(y.max()) + 1, seed))
-    scene = scene_of(as_features(X))
+    scene = scene_of(as_features(X), ours=True)
     record = {
         "set": name,
         "seed": seed,

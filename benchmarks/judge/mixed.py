@@ -14,7 +14,7 @@ from benchmarks.accuracy.tables import table_text
 from benchmarks.judge.pools import POOLS, candidates
 
 RESULTS = Path(__file__).parent / "mixed.jsonl"
-SEEDS = 1
+SEEDS = 3
 POOL = "different algorithms"
 ANSWERS = ("consensus", "weights auto", "features")
 LOSS = 0.05

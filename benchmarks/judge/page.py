@@ -50,7 +50,8 @@ labellings agree. The figures come from {n_candidates:,} labellings of {len(tabl
 Mean ARI with the classes of the labelling that was chosen from a pool. **Lowest cut** is the lowest mean normalised \
 cut among 10 neighbours, which chose until version 0.2. The judge was fitted on half A and on generated sets, and its \
 last term was chosen on these and on every second set in neither half \
-([decision 157](decisions/0157-gaussian-members.md)). **Fitted anew** is a judge that was fitted to the same table \
+([decision 157](decisions/0157-gaussian-members.md)); it counts where `EnsembleClustering` chooses, and in this \
+table, but not for members that a user brings. **Fitted anew** is a judge that was fitted to the same table \
 without the sets that it judges: one of {len(FAMILIES)} families of geometries at a time, or a quarter of half A; for \
 the other sets it was fitted to all generated ones and half A. Half B is the other half of the labelled data sets.
 
@@ -61,7 +62,7 @@ Public sets are those of [the accuracy page](accuracy.md) with at most 50,000 ob
 
 ## Ensembles of different algorithms
 
-Labels of ten algorithms ({", ".join(POOLS["different algorithms"])}) at the true number of clusters, one seed. \
+Labels of ten algorithms ({", ".join(POOLS["different algorithms"])}) at the true number of clusters, three seeds. \
 Mean ARI of the consensus of the labels alone, of that with the measurements beside them, of the algorithm that is \
 best throughout a group, and of the best member of each set.
 

@@ -42,7 +42,8 @@ class Scene(NamedTuple):
     `near` (n, 10) holds the nearest other objects of each object, the nearest first, and `radius` (n,) the distance to
     the last of them; `rows` are the rows, dense or CSR, whose Euclidean distances count; `axes` (n, at most 8) their
     coordinates in principal directions, each with variance 1. `many` is 0 if objects spread in few directions around
-    themselves, as points of the plane do, 1 if they spread in many, and between them otherwise; 0 for texts.
+    themselves, as points of the plane do, 1 if they spread in many, and between them otherwise; 0 for texts,
+    and where the labellings are not `ours`.
     """
 
     near: NDArray[np.int32]
@@ -50,14 +51,18 @@ class Scene(NamedTuple):
     rows: Any
     axes: FloatArray
     many: float
+    ours: bool
 
     @property
     def n_objects(self) -> int:
         return len(self.near)
 
 
-def scene_of(features: Features) -> Scene:
+def scene_of(features: Features, *, ours: bool = False) -> Scene:
     """Find neighbours and principal directions: by cosine for texts, by distance for all others.
+
+    `ours` says that the labellings to be judged are those of the trial, and not given by the user: only then do the
+    labels of neighbours count, because they were measured to help there alone.
 
     Objects are put into the order of their values first, so that ties between distances do not depend on their order.
     """
@@ -69,16 +74,20 @@ def scene_of(features: Features) -> Scene:
     unsorted = np.empty_like(order)
     unsorted[order] = np.arange(len(order))
     near, radius = order[near[unsorted]].astype(np.int32), np.sqrt(squared[unsorted, -1].astype(np.float64))
-    many = 0.0
+    many = _many_dimensions(squared) if ours and isinstance(rows, np.ndarray) else 0.0
     if isinstance(rows, np.ndarray):
         rows = rows.astype(np.float64)
         rows -= rows.mean(axis=0)
-        # without the object itself, from which this counts
-        dimension = dimension_around(np.concatenate([np.zeros((len(squared), 1), dtype=np.float32), squared], axis=1))
-        many = float(np.clip((dimension - FEW_DIMENSIONS) / (MANY_DIMENSIONS - FEW_DIMENSIONS), 0.0, 1.0))
     else:
         rows = unit_rows(rows)
-    return Scene(near, radius, rows, _principal_axes(rows), many)
+    return Scene(near, radius, rows, _principal_axes(rows), many, ours)
+
+
+def _many_dimensions(squared: NDArray[np.float32]) -> float:
+    """Return whether objects extend in many dimensions around themselves, from 0 to 1."""
+    # `dimension_around` counts from the object itself, which is left out here
+    dimension = dimension_around(np.concatenate([np.zeros((len(squared), 1), dtype=np.float32), squared], axis=1))
+    return float(np.clip((dimension - FEW_DIMENSIONS) / (MANY_DIMENSIONS - FEW_DIMENSIONS), 0.0, 1.0))
 
 
 def _content_order(rows: Any) -> NDArray[np.intp]:
@@ -175,7 +184,7 @@ def terms(labels: Labels, scene: Scene) -> FloatArray:
     silhouette, calinski, davies = _compactness(labels, scene.rows, sizes)
     information = _information(labels, scene.near[:, :FEW_NEIGHBOURS], share)
     # clusters may lie in one another if neighbours still share their labels, not if they are mixed; few do in texts
-    known = information / max(_entropy(share), EVEN) if isinstance(scene.rows, np.ndarray) else 1.0
+    known = information / max(_entropy(share), EVEN) if scene.ours and isinstance(scene.rows, np.ndarray) else 1.0
     return np.array(
         [
             *np.log(np.array([*few, *many]) + LEAST),

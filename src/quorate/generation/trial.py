@@ -160,7 +160,7 @@ class Trial:
 
     def _judged(self, sample: Features, n_clusters: int) -> list[Judged]:
         """Judge the consensus of each kind by each method that is tried."""
-        scene = scene_of(sample)
+        scene = scene_of(sample, ours=True)
         self._scene = scene
         tried = METHODS_TRIED if sample is self._features else METHODS_TRIED[:1]
         ensembles = {base: self._ensemble(sample, base) for base in KINDS}
