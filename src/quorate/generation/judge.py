@@ -1,8 +1,8 @@
 """The judge of labellings: which of several labellings of the same measurements separates them best.
 
 It looks at links between nearest neighbours, at what could still be split, at compactness, and at Gaussians fitted to
-the clusters. In the trial of members, where objects extend in many dimensions, it looks above all at how much the labels
-of neighbours tell. It never looks at whether labellings agree.
+the clusters. In the trial of members, where objects extend in many dimensions, it looks above all at how much the
+labels of neighbours tell. It never looks at whether labellings agree.
 """
 
 from __future__ import annotations
@@ -153,8 +153,8 @@ WEIGHTS = {
     "sparse borders": 1.19,
     "neighbours' labels, many directions": 80.0,
 }
-"""How much each term counts. The last was chosen on public sets (decision 157); `make judge ARGS=--fit` fits the others, to
-draw labellings with chances proportional to exp(mark)."""
+"""How much each term counts. The last was chosen on public sets (decision 157); `make judge ARGS=--fit` fits the
+others, to draw labellings with chances proportional to exp(mark)."""
 CUT = list(WEIGHTS).index("cut, 10 neighbours")
 LEAST = 0.002
 """Added to shares of links before logarithms are taken."""
